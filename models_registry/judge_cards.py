@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import Literal, get_args
 
@@ -205,6 +206,8 @@ class JudgeCard(Card):
     def _faults_of_pairs(self, used: Collection[str]) -> Iterator[str]:
         if not {"question", "first", "second"} <= set(used):
             yield "against: rubric must use {question}, {first} and {second}"
+        elif self.marks == "none" and "mark" in used:
+            yield "rubric uses {mark}, of which `marks: none` makes none"
         if self.reply is None or not {"first", "second"} <= self.reply.grades.keys():
             yield "against: the grades of reply must name first and second"
         for field in ("panel", "repetitions"):
@@ -222,11 +225,10 @@ class JudgeCard(Card):
 
     @property
     def has_marks(self) -> bool:
-        """Returns whether its rubric itself puts a mark before and after the completion, or compares two."""
-        if self.against is not None:
-            return "mark" in placeholders(self.told)
-        before, _, after = self.told.partition("{completion}")
-        return "mark" in placeholders(before) and "mark" in placeholders(after)
+        """Returns whether its rubric itself puts a mark before and after the completion, or each of two."""
+        answers = ("completion",) if self.against is None else ("first", "second")
+        parts = re.split("|".join(rf"\{{{name}\}}" for name in answers), self.told)
+        return all("mark" in placeholders(part) for part in parts)
 
     @property
     def reply_form(self) -> str | None:

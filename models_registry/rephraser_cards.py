@@ -164,6 +164,8 @@ class Rephrasing(Card):
             yield "a temperature stands twice"
         yield from self._wording_faults()
         yield from self._kind_faults()
+        if self.meaning is not None and not {"wording", "language"} & set(self.kinds):
+            yield "meaning: a judge of rewordings has nothing to rule on where kinds has neither wording nor language"
 
     def _wording_faults(self) -> Iterator[str]:
         if self.has_wording and self.rephraser is None:

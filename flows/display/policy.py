@@ -30,6 +30,7 @@ TEXTS = {
     "request",
     "template",
     "wording",
+    "meaning_reason",
 }
 SIDES = ("base", "candidate")  # of a row of rpt_run_changes, whose `what` says what they are
 RULED = {"reason", "label"}  # of an answer that scoring methods ruled on: a judge's words, what a rule read

@@ -32,7 +32,10 @@ COPIED = (
 )
 """What a run asks and is answered; not what was made of it, nor what people said of it."""
 LAND = "insert into raw.{0} by name select * replace ({1}) from raw.{0} where audit_run_id = $source"
-WITHOUT = "delete from raw.verdicts where audit_run_id = $run and list_contains($wrong, prediction_id)"
+WITHOUT = (
+    "delete from raw.verdicts where audit_run_id = $run "
+    "and (list_contains($wrong, prediction_id) or coalesce(list_contains($wrong, other_prediction_id), false))"
+)
 
 
 class Copy(NamedTuple):

@@ -166,13 +166,17 @@ def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:
 
 def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:
     """Asks of a task under one strategy: its variants, every repetition, and the second asks of a share."""
-    task, own = registry.task(task_id), audit.repetitions
-    templates = None if task.templates is None else registry.templates(task.templates)
-    n_wordings = n_variants(audit, task, strategy, templates, size.chosen)
+    own = audit.repetitions
     return sum(
         n_asks(own, own.at_most(is_original=wording == 0), size.n_samples, is_original=wording == 0)
-        for wording in range(n_wordings)
+        for wording in range(_n_wordings(registry, audit, task_id, strategy, size))
     )
+
+
+def _n_wordings(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:
+    task = registry.task(task_id)
+    templates = None if task.templates is None else registry.templates(task.templates)
+    return n_variants(audit, task, strategy, templates, size.chosen)
 
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
@@ -252,17 +256,19 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
     audit, card = registry.audit(audit_id), registry.judge(name)
     model = registry.model(card.model or "")
     if audit.rephrasing is not None and name == audit.rephrasing.meaning:
-        return _meaning_row(registry, audit, name, card, model)
+        return _meaning_row(registry, audit_id, name, card, model)
     requests = tokens_in = 0
     n_models = len(registry.models_of(audit_id))
     for task_id in filter(card.rules_on, audit.tasks):
         task = registry.task(task_id)
         some = measured[task_id].some
-        asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in _strategies(audit, task))
+        strategies = _strategies(audit, task)
+        asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in strategies)
         answers = asks * n_models
         ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
         if card.against is not None:
-            ruled = asks * (n_models - 1) * 2  # in both orders
+            first_asks = sum(_n_wordings(registry, audit, task_id, each, measured[task_id]) for each in strategies)
+            ruled = first_asks * measured[task_id].n_samples * (n_models - 1) * 2  # in both orders
         rulings = [
             Ruling(
                 prediction_id=None,
@@ -282,9 +288,16 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
     return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
 
 
-def _meaning_row(registry: Registry, audit: AuditCard, name: str, card: JudgeCard, model: ModelCard) -> Line:
+def _meaning_row(registry: Registry, audit_id: str, name: str, card: JudgeCard, model: ModelCard) -> Line:
     """Every rewording of each task judged once a repetition."""
-    n_rewordings = 0 if audit.rephrasing is None else audit.rephrasing.n_of("wording") - 1
+    audit = registry.audit(audit_id)
+    kinds = (
+        [] if audit.rephrasing is None else [each for each in ("wording", "language") if each in audit.rephrasing.kinds]
+    )
+    n_rewordings = sum(audit.rephrasing.n_of(kind) - 1 for kind in kinds) if audit.rephrasing is not None else 0
+    rephraser = None if audit.rephrasing is None else audit.rephrasing.rephraser
+    if rephraser is not None and registry.rephraser(rephraser).is_self:  # each model has rewordings of its own
+        n_rewordings *= len(registry.models_of(audit_id))
     requests = tokens_in = 0
     for task_id in filter(card.rules_on, audit.tasks):
         task = registry.task(task_id)

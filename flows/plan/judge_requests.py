@@ -106,18 +106,22 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     is_plain = card.references == "plain"
     references = sample.references or (() if gold is None else ((offered if is_plain else shown)[gold],))
     mark = f"===== {content_id('mark', sample.sample_id, ruling.completion, *_others(ruling))[:16]} ====="
+
+    def marked(text: str) -> str:
+        return text if card.marks == "none" or card.has_marks else f"{mark}\n{text}\n{mark}"
+
     values = {
         "question": sample.text,
         "options": "\n".join(shown if is_plain or not shown else ["Options:", *shown]),
         "references": "\n".join(reference if is_plain else f"- {reference}" for reference in references),
         "instructions": card.instructions.get(ruling.task_id, ""),
         "mark": mark,
-        "completion": answer if card.marks == "none" or card.has_marks else f"{mark}\n{answer}\n{mark}",
+        "completion": marked(answer),
     }
     if ruling.other is not None:
         pair = (answer, parted(ruling.other).answer)
         pair = pair[::-1] if ruling.is_swapped else pair
-        values |= zip(("first", "second"), pair, strict=True)
+        values |= zip(("first", "second"), map(marked, pair), strict=True)
     question = Question(sample.text, tuple(offered), signs if options else (), gold, references, answer)
     return (("user", substitute(card.told, values)),), question
 

@@ -40,6 +40,10 @@ ODD_CLOCK = timedelta(days=1)
 CELL = ["model_id", "task_id", "prompt_variant_id", "sample_id", "repetition"]
 
 
+RULED_ON = ("prediction_id", "control_id", "prompt_variant_id")
+"""What a verdict may be on: an answer, a control or a rewording."""
+
+
 class Segments:
     """The segments of a run in a folder. For one thread at a time."""
 
@@ -160,12 +164,13 @@ class Segments:
                 yield f"line {number}: a model that run {self._run} does not ask"
 
     def _unawaited(self, rows: pl.DataFrame) -> Iterator[str]:
-        columns = ["verdict_id", "judge_id", "prediction_id", "control_id", "repetition", "ask", "request_sha256"]
-        for number, (asked_id, judge_id, predicted, control, *sent) in enumerate(rows.select(columns).iter_rows(), 1):
-            if asked_id != verdict_id(self._run, judge_id, predicted or control or "", *sent):
+        columns = ["verdict_id", "judge_id", *RULED_ON, "repetition", "ask", "request_sha256"]
+        for number, (asked_id, judge_id, *rest) in enumerate(rows.select(columns).iter_rows(), 1):
+            judged, sent = rest[: len(RULED_ON)], rest[len(RULED_ON) :]
+            if asked_id != verdict_id(self._run, judge_id, next(filter(None, judged), ""), *sent):
                 yield f"line {number}: a verdict_id that is not of its ruling and request"
         with self._warehouse.write() as con:
-            incoming = rows.select("judge_id", "prediction_id", "control_id").to_arrow()  # noqa: F841 - read by name in SQL
+            incoming = rows.select("judge_id", "other_prediction_id", *RULED_ON).to_arrow()  # noqa: F841 - read by name in SQL
             unknown = con.execute(sql("warehouse", "unknown_rulings"), {"run": self._run}).fetchone()
         if unknown is not None:
             yield f"has a verdict of judge '{unknown[0]}' on '{unknown[1]}', which the run does not ask"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from promptaudit.flows.warehouse.figure_names import figure_id
 from tests.support.knowing_server import knowing_server
 from tests.support.shell import promptaudit, sql
 
@@ -72,6 +73,11 @@ def test_a_rewording_that_asks_something_else_is_named_and_left_out_beside(folde
     assert row["pss_inter"] < 0.1
     assert (row["sensitivity_same_meaning"], row["pss_inter_same_meaning"]) == (0, 1)
     assert (row["n_variants"], row["n_variants_same_meaning"]) == (4, 3)
+    (scorecard,) = sql(folder, "select * from marts.rpt_audit")
+    for column in ("sensitivity_same_meaning", "pss_inter_same_meaning"):
+        traced = promptaudit(folder, "trace", figure_id("rpt_audit", scorecard, column), "--recompute")
+        assert traced.code == 0, traced.out + traced.err
+        assert "asks for the reverse" in traced.out
     # rulings on rewordings are none on answers
     assert sql(folder, "select count(*) as n from marts.fct_scores where scoring_method = 'judge:same'") == [{"n": 0}]
     page = (folder / "warehouse" / "published" / "report.html").read_text()

@@ -81,6 +81,8 @@ def test_preferred_answers_and_ties_by_the_order(folder: Path) -> None:
     ("judge", "said"),
     [
         ("{model: judge, against: nobody}", "'nobody' and another model are wanted among the audit's"),
+        ("{model: matcher, against: base}", "'matcher' compares no answers"),
+        ("{model: judge, against: base}\nall: {panel: [better, match]}", "'better' rules on no single answers"),
         ("{model: judge, against: base, repetitions: 2}", "repetitions has no meaning"),
         (
             "{model: judge, against: base, rubric: '{question} {first}'}",
@@ -92,7 +94,9 @@ def test_what_compares_nothing_is_told(folder: Path, tmp_path: Path, judge: str,
     for path in (folder / "registry").rglob("*.*"):
         copy = tmp_path / path.relative_to(folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(f"better: {judge}\n" if path.parent.name == "judges" else path.read_text())
+        text = path.read_text()
+        text = text.replace("judges: [better]", "judges: [better, all]") if "all:" in judge else text
+        copy.write_text(f"better: {judge}\n" if path.parent.name == "judges" else text)
     ended = promptaudit(tmp_path, "validate", "a")
     assert ended.code == 2
     assert said in ended.one_line()

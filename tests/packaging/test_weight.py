@@ -33,10 +33,10 @@ ROOT = Path(__file__).parents[2]
 # test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then for two
 # strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks as a
 # stream of its own; flows/gate, cli and nightly for gates within a run and `compare --no-worse` (page: guide/nights.md;
-# reader: who signs a model); dbt/udfs/readers for one core of what a text commits to, with its phrases of thirty languages; flows/recorded_runs for what a sample and a cell are, however a file says it
-# (spellings, lists, places, names, tables of lists, oaieval) and for
-# the scale of scores; flows/engines for the scope of a failure; flows/diagnosis for readers that differ. What the papers ask
-# besides: agreement over answers, PSS in single figures, whether rewordings ask the same (a card's field, `annotate
+# reader: who signs a model); dbt/udfs/readers for one core of what a text commits to, with its phrases of thirty languages;
+# flows/recorded_runs for what a sample and a cell are, however a file says it (spellings, lists, places, names, tables of lists,
+# oaieval) and for the scale of scores; flows/engines for the scope of a failure; flows/diagnosis for readers that differ.
+# What the papers ask besides: agreement over answers, PSS in single figures, whether rewordings ask the same (a card's field, `annotate
 # --wordings`; page: guide/measures.md), the majority's vote (`choose`), judges of pairs (a card's field, a mart and a section;
 # page: guide/scoring.md); readers: who writes rewordings, and who picks a prompt or a model. Packed files, spreadsheets and
 # Label Studio in models_registry and flows/recorded_runs, and `run --again-errors` (page: guide/models.md; reader: who mends

@@ -197,7 +197,7 @@ CALLS = """
     wording_accuracies([sample, variant, value]) from scored
     wording_quantiles([sample, variant, value]) from scored
     wording_choices([sample, sample, variant, value, (variant = 0)::integer], 1) from scored
-    majority_vote([sample, sample // 2, variant, code, p, (label = gold)::integer, (variant = 0)::integer]) from cells
+    majority_vote([sample, sample // 2, variant, label, (label = gold)::integer, (variant = 0)::integer]) from asked_first
     wording_choices([sample, sample // 2, variant, value, (variant = 1)::integer], 1) from scored
     breaking_wordings([sample, variant, value]) from scored
     scoring_spread([sample, variant, value], 1, 20) from scored

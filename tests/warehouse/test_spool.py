@@ -176,12 +176,25 @@ def test_verdicts_are_of_judges_answers_and_controls_of_the_run(warehouse: Path)
         "completion": "x",
         "is_match": True,
     }
-    tables = {"judges": judge, "judge_controls": control, "predictions": prediction(1)}
+    wording = {
+        "prompt_variant_id": "w",
+        "task_id": "t",
+        "strategy": "simple",
+        "variant_index": 1,
+        "is_original": False,
+        "is_edited": False,
+        "repetitions": [1],
+    }
+    tables = {"judges": judge, "judge_controls": control, "predictions": prediction(1), "prompt_variants": wording}
     Warehouse(warehouse).land([(t, frame_of(t, [{"audit_run_id": RUN} | row])) for t, row in tables.items()])
     of_answer = {"prediction_id": prediction(1)["prediction_id"]}
     rulings: list[dict[str, object]] = [
         {"judge_id": "j", "control_id": "c"},
         {"judge_id": "j"} | of_answer,
+        {"judge_id": "j", "prompt_variant_id": "w"},
+        {"judge_id": "j", "other_prediction_id": of_answer["prediction_id"]} | of_answer,
+        {"judge_id": "j", "prompt_variant_id": "other"},
+        {"judge_id": "j", "other_prediction_id": "other"} | of_answer,
         {"judge_id": "other", "control_id": "c"},
         {"judge_id": "j", "control_id": "other"},
         {"judge_id": "j", "prediction_id": "other"},
@@ -189,7 +202,7 @@ def test_verdicts_are_of_judges_answers_and_controls_of_the_run(warehouse: Path)
     ]
     for ruling in rulings:
         spool = spool_of(Warehouse(warehouse), RUN)
-        judged = str(ruling.get("prediction_id") or ruling["control_id"])
+        judged = str(ruling.get("prediction_id") or ruling.get("control_id") or ruling["prompt_variant_id"])
         row = {
             "audit_run_id": RUN,
             "verdict_id": verdict_id(RUN, str(ruling["judge_id"]), judged, 1, 1, "f" * 64),

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from promptaudit.udfs.differences.difference import between_samples
 from promptaudit.udfs.sql_function import sql_function
-from promptaudit.udfs.sql_types import Codes, Floats, SmallIntegers
+from promptaudit.udfs.sql_types import Codes, SmallIntegers
 from promptaudit.udfs.two_way import two_way_interval
 
 FEWEST_VOTERS = 3
-TIE = 1e-9  # votes are sums of shares
 NO_ANSWER = -1
 
 
@@ -39,35 +38,33 @@ def majority_vote(
     cluster: Codes,
     variant: Codes,
     label: SmallIntegers,
-    share: Floats,
     is_right: SmallIntegers,
     is_original: SmallIntegers,
 ) -> MajorityVote:
     """Returns how often the label that most wordings give a sample is right, and how much more often than the original's.
 
-    A wording has one vote a sample, which its repetitions share. An answer that could not be read is no vote; where no wording
-    has one the sample is wrong. Of labels with equally many votes each counts as drawn by chance.
+    A wording has one vote a sample, its first answer. An answer that could not be read is no vote; where no wording has one the
+    sample is wrong. Of labels with equally many votes each counts as drawn by chance.
 
     Args:
         sample: shape (n,), dense codes; samples that the original has no answer to are left out.
         cluster: shape (n,), dense codes of what samples have in common; each its own where nothing.
         variant: shape (n,), dense codes of the wordings.
-        label: shape (n,), which label the wording gave, -1 for none that could be read; one row per (sample, variant, label).
-        share: shape (n,), in (0, 1], in which share of its repetitions it did.
+        label: shape (n,), which label the wording gave, -1 for none that could be read; one row per (sample, variant).
         is_right: shape (n,), 1 where that label is right and 0 elsewhere.
         is_original: shape (n,), 1 where the wording is the original and 0 elsewhere.
 
     Returns:
-        `accuracy` in [0, 1], with `low` and `high` of `two_way_interval`; `gain` in [-1, 1], with the interval of
-        `between_samples`: both for other samples under these wordings. All NaN with fewer than 3 wordings, without an original;
-        the gain's interval also where samples or clusters are too few.
+        `accuracy` in [0, 1], with `low` and `high` of `two_way_interval`, as if no sample had a cluster; `gain` in [-1, 1], with
+        the ends of `between_samples`: both for other samples under these wordings. All NaN with fewer than 3 wordings, without an
+        original; the gain's interval also where samples or clusters are too few.
 
     Example:
         Three wordings, of which the first, the original, is wrong on every second of 40 samples and no other one is:
 
         >>> samples, variants = np.repeat(np.arange(40), 3), np.tile([0, 1, 2], 40)
         >>> labels = np.where((variants == 0) & (samples % 2 == 1), 1, 0)
-        >>> found = majority_vote(samples, samples, variants, labels, np.ones(120), labels == 0, variants == 0)
+        >>> found = majority_vote(samples, samples, variants, labels, labels == 0, variants == 0)
         >>> found.accuracy, found.gain
         (1.0, 0.5)
     """
@@ -78,9 +75,9 @@ def majority_vote(
     if n_wordings < FEWEST_VOTERS:
         return _NONE
     sample, place = np.unique(sample[known], return_inverse=True)
-    label, share, were_right = label[known], share[known], is_right[known] > 0
-    right = _chance_right(place, label, share, were_right, len(sample))
-    of_original = np.bincount(place, share * ((is_original[known] > 0) & were_right), len(sample))
+    label, were_right = label[known], is_right[known] > 0
+    right = _chance_right(place, label, were_right, len(sample))
+    of_original = np.bincount(place, (is_original[known] > 0) & were_right, len(sample))
     unit = np.zeros(len(sample), np.int64)
     unit[place] = cluster[known]
     own = unit if len(np.unique(unit)) < len(unit) else None
@@ -93,18 +90,14 @@ def majority_vote(
 
 
 def _chance_right(
-    place: NDArray[np.int64],
-    label: NDArray[np.int32],
-    share: NDArray[np.float64],
-    is_right: NDArray[np.bool_],
-    n_samples: int,
+    place: NDArray[np.int64], label: NDArray[np.int32], is_right: NDArray[np.bool_], n_samples: int
 ) -> NDArray[np.float64]:
     """The chance that each sample's vote is right, shape (n_samples,)."""
     is_vote = label != NO_ANSWER
-    votes = np.zeros((n_samples, int(label.max(initial=0)) + 1))
-    np.add.at(votes, (place[is_vote], label[is_vote]), share[is_vote])
+    votes = np.zeros((n_samples, int(label.max(initial=0)) + 1), np.int64)
+    np.add.at(votes, (place[is_vote], label[is_vote]), 1)
     right = np.zeros(votes.shape, np.bool_)
     right[place[is_right & is_vote], label[is_right & is_vote]] = True
     most = votes.max(axis=1, keepdims=True)
-    wins = (votes >= most - TIE) & (most > 0)
+    wins = (votes == most) & (most > 0)
     return np.asarray((wins & right).sum(axis=1) / np.maximum(wins.sum(axis=1), 1), np.float64)

@@ -2,10 +2,11 @@
 with rewordings as (
     select
         min(variants.prompt_variant_id) as prompt_variant_id,
+        list(variants.prompt_variant_id) as prompt_variant_ids,
         variants.task_id,
         originals.instruction as original,
         variants.instruction as rewording,
-        any_value(variants.output_format) as output_format
+        min(variants.output_format) as output_format
     from raw.prompt_variants as variants
     inner join raw.prompt_variants as originals using (audit_run_id, task_id, strategy)
     where
@@ -35,6 +36,6 @@ where
             and verdicts.judge_id = $judge
             and verdicts.judge_key = $key
             and verdicts.is_settled
-            and verdicts.prompt_variant_id = rewordings.prompt_variant_id
             and verdicts.repetition = asks.repetition
+            and verdicts.prompt_variant_id in (select unnest(rewordings.prompt_variant_ids))
     )

@@ -22,20 +22,40 @@ def check_judges(cards: AuditCards) -> Errors:
             where = cards.where("judges", name, "model")
             yield CardError(f"{where}: '{card.model}' gives no verdicts; of the embedded models `matcher` does")
         yield from _check_tasks_of_judge(cards, name, card, known)
-        asked = cards.registry.models_of(cards.audit_id)
-        if card.against is not None and (card.against not in asked or len(asked) < 2):  # noqa: PLR2004 - one and another
-            where = cards.where("judges", name, "against")
-            yield CardError(
-                f"{where}: '{card.against}' and another model are wanted among the audit's{nearest(card.against, asked)}"
-            )
-        if name == cards.meaning_judge and (card.panel or name in cards.audit.judges):
+        rules_on_others = name in cards.audit.judges or card.against is not None
+        if name == cards.meaning_judge and (card.panel or rules_on_others):
             where = cards.registry.entry("audits", cards.audit_id).where(cards.audit_id, "rephrasing", "meaning")
             what = "is a panel" if card.panel else "rules on the answers of this audit"
             yield CardError(f"{where}: '{name}' {what}; rewordings are put before a judge of their own with a model")
+        yield from _check_pairs(cards, name, card)
         for index, member in enumerate(card.panel):
-            if member in cards.used["judges"] and cards.registry.judge(member).panel:
-                where = cards.where("judges", name, "panel", index)
+            where = cards.where("judges", name, "panel", index)
+            if member not in cards.used["judges"]:
+                continue
+            if cards.registry.judge(member).panel:
                 yield CardError(f"{where}: '{member}' is a panel itself; a panel is of judges with a model")
+            if cards.registry.judge(member).against is not None or member == cards.meaning_judge:
+                yield CardError(f"{where}: '{member}' rules on no single answers, so it has no vote in a panel")
+
+
+def _check_pairs(cards: AuditCards, name: str, card: JudgeCard) -> Errors:
+    """Checks that a judge of pairs holds open answers against those of a model that is asked, and has a model that can."""
+    if card.against is None:
+        return
+    asked = cards.registry.models_of(cards.audit_id)
+    where = cards.where("judges", name, "against")
+    if card.against not in asked or len(asked) < 2:  # noqa: PLR2004 - one and another
+        yield CardError(
+            f"{where}: '{card.against}' and another model are wanted among the audit's{nearest(card.against, asked)}"
+        )
+    closed = [task_id for task_id, task in cards.tasks.items() if card.rules_on(task_id) and task.kind != "open_ended"]
+    if closed:
+        yield CardError(
+            f"{where}: pairs are of open answers, and task '{closed[0]}' is {cards.tasks[closed[0]].kind}; name `tasks`"
+        )
+    model = None if card.model not in cards.used["models"] else cards.registry.model(card.model or "")
+    if model is not None and model.engine == "embedded":
+        yield CardError(f"{where}: '{card.model}' compares no answers; name a judge with a model that does")
 
 
 def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Collection[str]) -> Errors:

@@ -16,7 +16,7 @@ from marts.rpt_wording_choices as choices
 inner join marts.dim_prompt_variants as variants using (audit_run_id, prompt_variant_id)
 left join marts.rpt_audit as scorecards
     on
-        choices.scoring_method = 'label_match'
+        choices.scoring_method in ('label_match', 'option_letter')
         and choices.audit_run_id = scorecards.audit_run_id
         and choices.model_id = scorecards.model_id
         and choices.task_id = scorecards.task_id

@@ -10,7 +10,7 @@ from typing import Any
 
 from promptaudit.flows.display.encode import encoded_property
 from promptaudit.flows.display.policy import LEFT_OUT, TEXTS, Policy, Texts, sides_of
-from promptaudit.flows.evidence.trace.scope import COMPARED, JUDGED, is_ruled, scope_of
+from promptaudit.flows.evidence.trace.scope import COMPARED, JUDGED, is_of_meaning, is_ruled, scope_of
 from promptaudit.flows.lineage.columns.follow import Column, lineage_of
 from promptaudit.flows.marts.digests import columns_of
 from promptaudit.flows.prompts.as_sent import OTHERWISE, SentPrompts
@@ -132,8 +132,9 @@ def trace_row(
     served = rows_of(con, over(sql("evidence", "traced_models"), labelled=labelled), **parameters)
     texts = Texts(text, _sensitive(con, parameters["runs"]))
     raw = {"predictions": answers, **_beside(con, row, where, listed)}
-    if mart in JUDGED or mart in COMPARED or is_ruled(row):
+    if mart in JUDGED or mart in COMPARED or is_ruled(row) or is_of_meaning(column, row):
         raw |= _rulings(con, parameters["runs"], answers)
+        raw["prompt_variants"] += _ruled_wordings(con, parameters["runs"], raw)
     if compared:
         raw["comparisons"] = compared
     raw["format_checks"] = rows_of(con, CHECKS, runs=parameters["runs"], most=listed["most"])
@@ -214,12 +215,21 @@ def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> di
     """Returns rulings on these answers, and the judges and controls behind them."""
     ids = sorted({answer["prediction_id"] for answer in answers})
     own, of_runs = {"runs": list(runs)}, "where list_contains($runs, audit_run_id)"
-    of_answers = f"{of_runs} and (control_id is not null or list_contains($ids, prediction_id))"
+    own_ids = "control_id is not null or prompt_variant_id is not null or list_contains($ids, prediction_id)"
+    of_answers = f"{of_runs} and ({own_ids})"
     return {
         "verdicts": rows_of(con, f"select * from raw.verdicts {of_answers} order by verdict_id", **own, ids=ids),  # noqa: S608 - ours
         "judges": rows_of(con, f"select * from raw.judges {of_runs} order by all", **own),  # noqa: S608
         "judge_controls": rows_of(con, f"select * from raw.judge_controls {of_runs} order by all", **own),  # noqa: S608
     }
+
+
+def _ruled_wordings(con: Connection, runs: Sequence[str], raw: dict[str, list[Row]]) -> list[Row]:
+    """Returns the variants that rulings on rewordings name and that are not there: an equal text of another strategy."""
+    there = {row["prompt_variant_id"] for row in raw["prompt_variants"]}
+    ids = sorted({row["prompt_variant_id"] for row in raw["verdicts"] if row["prompt_variant_id"]} - there)
+    of = "where list_contains($runs, audit_run_id) and list_contains($ids, prompt_variant_id) order by all"
+    return rows_of(con, f"select * from raw.prompt_variants {of}", runs=list(runs), ids=ids)  # noqa: S608 - ours
 
 
 def _prompts(

@@ -124,6 +124,14 @@ def is_ruled(row: Mapping[str, Any]) -> bool:
     return method == "people" or "judge:" in method or str(row.get("model_id")).startswith("judge:")
 
 
+def is_of_meaning(column: str | None, row: Mapping[str, Any]) -> bool:
+    """Returns whether a figure rests on rulings on rewordings; a whole row does where one of its figures does."""
+    if column is None:
+        return row.get("n_variants_same_meaning") is not None or row.get("asks_the_same") is not None
+    is_own = column in ("asks_the_same", "meaning_reason") or "same_meaning" in column
+    return is_own or row.get("scope") == "inter_same_meaning"
+
+
 def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
     """Returns which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
     if mart == "fct_prompt_stability":

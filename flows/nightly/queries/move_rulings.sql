@@ -15,4 +15,7 @@ with moved as (
 update raw.verdicts
 set prediction_id = moved.other_id
 from moved
-where verdicts.audit_run_id = $run and verdicts.prediction_id = moved.prediction_id
+where
+    verdicts.audit_run_id = $run
+    and verdicts.prediction_id = moved.prediction_id
+    and verdicts.other_prediction_id is null

@@ -83,7 +83,8 @@ def _of_other_numbers(rows: Sequence[Row]) -> str:
     """That no sensitivity of a task is the best where models were measured by other numbers of wordings."""
     tasks = by([row for row in rows if not row["is_reference"]], "task_id")
     if not rows[0]["measure"].startswith("sensitivity") or not any(
-        len(task) > 1 and not any(map(_is_best, task)) for task in tasks.values()
+        len({row["n_variants_measured"] for row in task}) > 1 and not any(map(_is_best, task))
+        for task in tasks.values()
     ):
         return ""
     return "A task has no best where it was measured with different numbers of wordings, since sensitivity grows with them."

@@ -94,9 +94,16 @@ _SAME_MEANING = (
     figure("Sensitivity", "sensitivity"),
     figure("of these alone", "sensitivity_same_meaning"),
     bounds("sensitivity_same_meaning"),
+    figure("Corrected sensitivity", "sensitivity_corrected"),
+    figure("of these alone", "sensitivity_same_meaning_corrected"),
     figure("PSS inter", "pss_inter"),
     figure("of these alone", "pss_inter_same_meaning"),
     bounds("pss_inter_same_meaning"),
+)
+
+_OF_FEWER = (
+    "Sensitivity of fewer wordings is lower by that alone; the corrected one is not. Wordings on which nobody ruled, or on which "
+    "those who did are tied, are not among those that ask the same."
 )
 
 MUCH = 0.1  # of accuracy
@@ -122,7 +129,7 @@ def _fill(section: DrawnSection, data: ReportData, room: Room) -> None:
             if len(rows) > WORST or place:
                 block.tables.append(table(f"All prompts under {cut(model, 60)}", columns, rows, most=room.n_rows))
         block.findings += [_breaking(row) for model in shown for row in models[model] if _breaks(row)][:MOST_BREAKING]
-        block.findings += _asking_otherwise(models[shown[0]])[:MOST_BREAKING]
+        block.findings += _asking_otherwise([row for model in shown for row in models[model]])[:MOST_BREAKING]
         block.tables += _of_groups(scored)
         if len(shown) > MOST_MODELS:
             block.notes.append(f"The prompts under the first {MOST_MODELS} of {len(shown)} models.")
@@ -139,7 +146,7 @@ def _of_groups(scored: Sequence[Row]) -> list[Table]:
         tables.append(table("With and without prompts that break", _UNBROKEN, broken, "rpt_audit", is_open=True))
     if ruled := [row for row in scored if row["n_variants_same_meaning"]]:
         caption = "With and without rewordings that ask something else"
-        tables.append(table(caption, _SAME_MEANING, ruled, "rpt_audit", is_open=True))
+        tables.append(table(caption, _SAME_MEANING, ruled, "rpt_audit", is_open=True, note=_OF_FEWER))
     return tables
 
 
@@ -157,14 +164,18 @@ def _breaking(row: Row) -> tuple[str, str]:
 
 
 def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Which rewordings ask something else than the original, and why; whatever the model."""
+    """Which rewordings ask something else than the original, and why: each once, whichever models are asked it."""
+    others = {
+        row["prompt_variant_id"]: row
+        for row in reversed(rows)
+        if row[_ANSWERS] is not None and row[_ANSWERS]["asks_the_same"] is False
+    }
     return [
         (
             f"Wording {_variant(row['variant'])} does not ask the same as the original",
             row[_ANSWERS]["meaning_reason"] or "",
         )
-        for row in rows
-        if row[_ANSWERS] is not None and row[_ANSWERS]["asks_the_same"] is False
+        for row in reversed(others.values())
     ]
 
 

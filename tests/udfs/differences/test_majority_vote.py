@@ -19,7 +19,7 @@ def voted(answers: Answers, gold: list[int], clusters: list[int] | None = None) 
     sample, variant = np.indices(labels.shape).reshape(2, -1)
     cluster = np.array(clusters or range(len(answers)))[sample]
     is_right = labels.ravel() == np.array(gold)[sample]
-    return majority_vote(sample, cluster, variant, labels.ravel(), np.ones(labels.size), is_right, variant == 0)
+    return majority_vote(sample, cluster, variant, labels.ravel(), is_right, variant == 0)
 
 
 def test_by_hand() -> None:
@@ -32,25 +32,15 @@ def test_by_hand() -> None:
     assert (found.n_samples, found.n_wordings) == (5, 3)
 
 
-def test_repetitions_share_the_vote_of_their_wording() -> None:
-    # the original says 0 once and 1 twice of three asks, the others 1 and 0: 4/3 to 5/3
-    sample, variant = np.zeros(4, int), np.array([0, 0, 1, 2])
-    label, share = np.array([0, 1, 1, 0]), np.array([1 / 3, 2 / 3, 1, 1])
-    found = majority_vote(sample, sample, variant, label, share, label == 0, variant == 0)
-    assert (found.accuracy, found.gain) == pytest.approx((0, -1 / 3))
-
-
 def test_two_wordings_and_no_original_are_no_vote() -> None:
     for answers, is_original in ([[0, 0]], [1, 0]), ([[0, 0, 0]], [0, 0, 0]):
         labels = np.array(answers).ravel()
         zeros = np.zeros(len(labels), int)
-        found = majority_vote(
-            zeros, zeros, np.arange(len(labels)), labels, np.ones(len(labels)), labels == 0, np.array(is_original)
-        )
+        found = majority_vote(zeros, zeros, np.arange(len(labels)), labels, labels == 0, np.array(is_original))
         assert np.isnan(found[:6]).all()
         assert found.n_samples == 0
     nothing = np.zeros(0, int)
-    assert majority_vote(nothing, nothing, nothing, nothing, np.zeros(0), nothing, nothing).n_wordings == 0
+    assert majority_vote(nothing, nothing, nothing, nothing, nothing, nothing).n_wordings == 0
 
 
 def test_samples_of_one_cluster_are_one_unit() -> None:

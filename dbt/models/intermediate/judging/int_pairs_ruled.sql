@@ -11,7 +11,17 @@ with judges as (
     where (card ->> '$.against') is not null and {{ in_this_build() }}
 ),
 
-answers as {{ of_this_build('int_predictions_labelled', where="repetition = 1 and answer_status != 'error'") }},
+labelled as {{ of_this_build('int_predictions_labelled', where="repetition = 1 and answer_status != 'error'") }},
+
+landed as {{ of_this_build('stg_predictions') }},
+
+answers as (
+    select
+        labelled.*,
+        not coalesce(regexp_matches(landed.completion, '\S'), false) as is_blank
+    from labelled
+    inner join landed using (audit_run_id, prediction_id)
+),
 
 paired as (
     select
@@ -26,8 +36,8 @@ paired as (
         own.sample_index,
         own.completion_md5,
         other.completion_md5 as other_md5,
-        own.answer_status = 'empty' as is_blank,
-        other.answer_status = 'empty' as is_other_blank
+        own.is_blank,
+        other.is_blank as is_other_blank
     from judges
     inner join answers as other on judges.audit_run_id = other.audit_run_id and judges.against = other.model_id
     inner join answers as own

@@ -1,6 +1,6 @@
 -- One row per run, model, task and strategy with gold labels and three wordings or more: what a majority vote over its wordings
--- brings. What differs from the original in another respect than its wording has no vote.
-with predictions as {{ of_this_build('int_predictions_measured', where='is_correct is not null') }},
+-- brings, each asked once. What differs from the original in another respect than its wording has no vote.
+with predictions as {{ of_this_build('int_predictions_measured', where='is_correct is not null and repetition = 1') }},
 
 variants as {{ of_this_build('stg_prompt_variants', where='is_worded_alone') }},
 
@@ -19,28 +19,10 @@ clustered as (
 
 given as (
     select
-        predictions.audit_run_id,
-        predictions.model_id,
-        predictions.task_id,
-        predictions.strategy,
-        predictions.prompt_variant_id,
-        predictions.sample_index,
-        predictions.label_index,
-        predictions.is_correct,
-        variants.is_original,
-        count(*) as n_answers
+        predictions.*,
+        variants.is_original
     from predictions
     inner join variants using (audit_run_id, prompt_variant_id)
-    group by all
-),
-
-shared as (
-    select
-        *,
-        sum(n_answers) over (
-            partition by audit_run_id, model_id, prompt_variant_id, sample_index
-        ) as n_asks
-    from given
 ),
 
 numbered as {{ variants_numbered('given') }},
@@ -57,11 +39,10 @@ final as (
             list(clustered.cluster_index),
             list(numbered.variant),
             list(given.label_index),
-            list(given.n_answers / given.n_asks),
             list(given.is_correct::integer),
             list(given.is_original::integer)
         ) as majority
-    from shared as given
+    from given
     inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join clustered using (audit_run_id, task_id, sample_index)
     group by all

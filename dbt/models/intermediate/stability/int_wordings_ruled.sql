@@ -1,6 +1,6 @@
 -- One row per run and prompt variant of a task and strategy of which some rewording was ruled on: whether it asks the same as the
--- original. People's majority counts before judges'. The original asks the same, and what has its instruction; NULL where
--- nobody ruled, or those who did are tied.
+-- original. People's majority counts before judges', and where people are tied judges decide. The original asks the same, and what has
+-- its instruction; NULL where nobody ruled, or those who did are tied.
 with verdicts as (
     select * from {{ ref('fct_verdicts') }}
     where prompt_variant_id is not null and is_settled and is_current and is_match is not null and {{ in_this_build() }}
@@ -8,30 +8,54 @@ with verdicts as (
 
 variants as {{ of_this_build('stg_prompt_variants', where='not is_refused') }},
 
--- a person may rule again: the last word counts
+originals as (
+    select
+        audit_run_id,
+        task_id,
+        strategy,
+        any_value(instruction) as original
+    from variants
+    where is_original
+    group by all
+),
+
+worded as (
+    select
+        variants.*,
+        originals.original
+    from variants
+    left join originals using (audit_run_id, task_id, strategy)
+),
+
+-- equal texts of a task are ruled on once; a person may rule again: the last word counts
 newest as (
-    select *
+    select
+        verdicts.*,
+        worded.instruction,
+        worded.original
     from verdicts
+    inner join worded
+        on verdicts.audit_run_id = worded.audit_run_id and verdicts.prompt_variant_id = worded.prompt_variant_id
     qualify
         row_number() over (
-            partition by audit_run_id, rater, repetition, prompt_variant_id
-            order by landed_at desc, verdict_id asc
+            partition by
+                verdicts.audit_run_id, verdicts.rater, verdicts.repetition, verdicts.task_id,
+                worded.original, worded.instruction
+            order by verdicts.landed_at desc, verdicts.verdict_id asc
         ) = 1
 ),
 
--- equal texts of a task are ruled on once
 votes as (
     select
-        newest.audit_run_id,
-        newest.task_id,
-        variants.instruction,
-        starts_with(newest.rater, 'person:') as is_person,
-        sum(if(newest.is_match, 1, -1)) as balance,
-        count(distinct newest.rater) as n_raters,
-        min(newest.reason) filter (not newest.is_match) as reason_against,
-        min(newest.reason) as reason
+        audit_run_id,
+        task_id,
+        original,
+        instruction,
+        starts_with(rater, 'person:') as is_person,
+        sum(if(is_match, 1, -1)) as balance,
+        min(reason) filter (not is_match) as reason_against,
+        min(reason) filter (is_match) as reason_for
     from newest
-    inner join variants using (audit_run_id, prompt_variant_id)
     group by all
 ),
 
@@ -39,43 +63,31 @@ rulings as (
     select
         audit_run_id,
         task_id,
+        original,
         instruction,
         balance,
-        coalesce(if(balance < 0, reason_against, null), reason) as reason
+        if(balance < 0, reason_against, reason_for) as reason
     from votes
-    qualify row_number() over (partition by audit_run_id, task_id, instruction order by balance = 0, is_person desc) = 1
-),
-
-originals as (
-    select
-        audit_run_id,
-        task_id,
-        strategy,
-        any_value(instruction) as instruction
-    from variants
-    where is_original
-    group by all
+    qualify
+        row_number() over (
+            partition by audit_run_id, task_id, original, instruction order by balance = 0, is_person desc
+        ) = 1
 ),
 
 ruled as (
     select
-        variants.audit_run_id,
-        variants.task_id,
-        variants.strategy,
-        variants.prompt_variant_id,
-        coalesce(variants.instruction = originals.instruction, variants.is_original) as is_of_original,
+        worded.audit_run_id,
+        worded.task_id,
+        worded.strategy,
+        worded.prompt_variant_id,
+        coalesce(worded.instruction = worded.original, worded.is_original) as is_of_original,
         rulings.balance,
         rulings.reason,
         count(rulings.balance) over (
-            partition by variants.audit_run_id, variants.task_id, variants.strategy
+            partition by worded.audit_run_id, worded.task_id, worded.strategy
         ) as n_ruled
-    from variants
-    left join originals using (audit_run_id, task_id, strategy)
-    left join rulings
-        on
-            variants.audit_run_id = rulings.audit_run_id
-            and variants.task_id = rulings.task_id
-            and variants.instruction = rulings.instruction
+    from worded
+    left join rulings using (audit_run_id, task_id, original, instruction)
 ),
 
 final as (

@@ -165,6 +165,7 @@ final as (
         measured.sensitivity_same_meaning.mean as sensitivity_same_meaning,
         measured.sensitivity_same_meaning.low as sensitivity_same_meaning_low,
         measured.sensitivity_same_meaning.high as sensitivity_same_meaning_high,
+        measured.sensitivity_same_meaning.corrected as sensitivity_same_meaning_corrected,
         measured.consistency_rate.rate as consistency_rate,
         measured.consistency_rate.low as consistency_rate_low,
         measured.consistency_rate.high as consistency_rate_high,

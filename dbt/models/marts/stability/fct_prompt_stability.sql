@@ -90,8 +90,10 @@ final as (
         every_filter.point.pss_cell_high as pss_cell_high,
         every_filter.point.pss_z_low as pss_z_low,
         every_filter.point.pss_z_high as pss_z_high,
-        if(starts_with(every_filter.scope, 'inter') and every_filter.scope != 'inter_model', every_filter.point.pss_wordings_low, null) as pss_wordings_low,
-        if(starts_with(every_filter.scope, 'inter') and every_filter.scope != 'inter_model', every_filter.point.pss_wordings_high, null) as pss_wordings_high,
+        if(every_filter.scope in ('inter', 'inter_same_meaning'), every_filter.point.pss_wordings_low, null)
+            as pss_wordings_low,
+        if(every_filter.scope in ('inter', 'inter_same_meaning'), every_filter.point.pss_wordings_high, null)
+            as pss_wordings_high,
         every_filter.point.is_degenerate as is_degenerate,
         every_filter.point.n_samples as n_samples,
         every_filter.point.n_annotations as n_annotations,
