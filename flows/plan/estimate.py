@@ -291,10 +291,10 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
 def _meaning_row(registry: Registry, audit_id: str, name: str, card: JudgeCard, model: ModelCard) -> Line:
     """Every rewording of each task judged once a repetition."""
     audit = registry.audit(audit_id)
-    kinds = (
-        [] if audit.rephrasing is None else [each for each in ("wording", "language") if each in audit.rephrasing.kinds]
+    own = audit.rephrasing
+    n_rewordings = (
+        0 if own is None else sum(own.n_of(kind) - 1 for kind in own.kinds if kind in ("wording", "language"))
     )
-    n_rewordings = sum(audit.rephrasing.n_of(kind) - 1 for kind in kinds) if audit.rephrasing is not None else 0
     rephraser = None if audit.rephrasing is None else audit.rephrasing.rephraser
     if rephraser is not None and registry.rephraser(rephraser).is_self:  # each model has rewordings of its own
         n_rewordings *= len(registry.models_of(audit_id))

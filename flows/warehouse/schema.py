@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from promptaudit.flows.system.files import copy_durably
 from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.flows.warehouse.duckdb_file import Connection
 from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from promptaudit.models_registry.errors import WarehouseError
 
@@ -30,16 +29,16 @@ def unknown_version(version: int, place: object) -> WarehouseError:
     )
 
 
-def _add_missing(con: Connection) -> None:
-    """Makes the tables and columns that this version has got since the warehouse was made."""
-    rows = con.execute("select table_name, column_name from information_schema.columns where table_schema = 'raw'")
-    there = set(rows.fetchall())
-    if not TABLES.keys() <= {table for table, _ in there}:
-        con.execute(SCHEMA_SQL)
-    for table, declared in TABLES.items():
-        for name, sql_type in declared.sql_types.items():
-            if (table, name) not in there and any(known == table for known, _ in there):
-                con.execute(f"alter table raw.{table} add column {name} {sql_type}")
+def _missing(there: set[tuple[str, str]]) -> str:
+    """The SQL that adds the tables and columns which this version has got since a warehouse of (table, column) was made."""
+    tables = {table for table, _ in there}
+    columns = [
+        f"alter table raw.{table} add column {name} {sql_type};"
+        for table, declared in TABLES.items()
+        for name, sql_type in declared.sql_types.items()
+        if table in tables and (table, name) not in there
+    ]
+    return "\n".join([*([] if TABLES.keys() <= tables else [SCHEMA_SQL]), *columns])
 
 
 def _apply(warehouse: Warehouse) -> None:
@@ -52,7 +51,11 @@ def _apply(warehouse: Warehouse) -> None:
             row = con.execute("select max(version) from raw.schema_versions").fetchone()
             landed_version = row[0] if row else None
         if landed_version == SCHEMA_VERSION:
-            _add_missing(con)
+            rows = con.execute(
+                "select table_name, column_name from information_schema.columns where table_schema = 'raw'"
+            )
+            if missing := _missing(set(rows.fetchall())):
+                con.execute(missing)
             return
         if landed_version is not None:
             if (

@@ -27,31 +27,31 @@ ROOT = Path(__file__).parents[2]
 # Raised since it was first set: SQL dbt/models and macros, dbt/udfs, flows/marts, audit and YAML dbt for `try_` functions and
 # rpt_not_derived, by which no group takes others with it; flows/report for what breaks, the largest of many and what a cell is
 # of; SQL dbt/macros for `rules_of_figures`, which follow from `meta` and stood one by one in YAML; dbt/udfs/differences and
-# nights, SQL dbt/models and flows, flows/gate and alerts for the error of alike nights, by which two runs are judged too, nights
-# that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be tested;
-# flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and a smoke
-# test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then for two
-# strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks as a
-# stream of its own; flows/gate, cli and nightly for gates within a run and `compare --no-worse` (page: guide/nights.md;
+# nights, SQL dbt/models and flows, flows/gate and alerts for the error of alike nights, by which two runs are judged too,
+# nights that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be
+# tested; flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and
+# a smoke test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then
+# for two strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks
+# as a stream of its own; flows/gate, cli and nightly for gates within a run and `compare --no-worse` (page: guide/nights.md;
 # reader: who signs a model); dbt/udfs/readers for one core of what a text commits to, with its phrases of thirty languages;
-# flows/recorded_runs for what a sample and a cell are, however a file says it (spellings, lists, places, names, tables of lists,
-# oaieval) and for the scale of scores; flows/engines for the scope of a failure; flows/diagnosis for readers that differ.
-# What the papers ask besides: agreement over answers, PSS in single figures, whether rewordings ask the same (a card's field, `annotate
-# --wordings`; page: guide/measures.md), the majority's vote (`choose`), judges of pairs (a card's field, a mart and a section;
-# page: guide/scoring.md); readers: who writes rewordings, and who picks a prompt or a model. Packed files, spreadsheets and
-# Label Studio in models_registry and flows/recorded_runs, and `run --again-errors` (page: guide/models.md; reader: who mends
-# an account).
+# flows/recorded_runs for what a sample and a cell are, however a file says it (spellings, lists, places, names, tables of
+# lists, oaieval) and for the scale of scores; flows/engines for the scope of a failure; flows/diagnosis for readers that
+# differ. What the papers ask besides: agreement over answers, PSS in single figures, whether rewordings ask the same (a card's
+# field, `annotate --wordings`; page: guide/measures.md), the majority's vote (`choose`), judges of pairs (a card's field, a
+# mart and a section; page: guide/scoring.md); readers: who writes rewordings, and who picks a prompt or a model. Packed files,
+# spreadsheets and Label Studio in models_registry and flows/recorded_runs, and `run --again-errors` (page: guide/models.md;
+# reader: who mends an account).
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (256, 16),
     "SQL dbt/macros": (545, 36),
-    "SQL dbt/models": (10703, 154),
-    "SQL flows": (4037, 190),
-    "YAML dbt": (10712, 157),
+    "SQL dbt/models": (10709, 154),
+    "SQL flows": (4052, 190),
+    "YAML dbt": (10734, 157),
     "YAML models_registry": (1667, 83),
     "dbt/udfs": (1161, 17),
     "dbt/udfs/designs": (202, 5),
-    "dbt/udfs/differences": (1400, 17),
+    "dbt/udfs/differences": (1394, 17),
     "dbt/udfs/measures": (2016, 24),
     "dbt/udfs/nights": (525, 5),
     "dbt/udfs/raters": (121, 3),
@@ -65,36 +65,36 @@ MOST = {
     "flows/ask": (2217, 19),
     "flows/asker": (255, 4),
     "flows/audit": (977, 8),
-    "flows/cards": (1773, 20),
+    "flows/cards": (1790, 20),
     "flows/choice": (221, 4),
     "flows/citation": (456, 6),
     "flows/cli": (1556, 10),
     "flows/comparison": (374, 6),
     "flows/diagnosis": (964, 10),
-    "flows/display": (548, 11),
+    "flows/display": (549, 11),
     "flows/engines": (3992, 63),
     "flows/erase": (447, 6),
-    "flows/evidence": (1675, 18),
+    "flows/evidence": (1687, 18),
     "flows/formats": (363, 3),
     "flows/gate": (1474, 16),
     "flows/history": (484, 5),
     "flows/lineage": (938, 14),
     "flows/marts": (1027, 13),
-    "flows/nightly": (1504, 14),
-    "flows/plan": (1623, 15),
+    "flows/nightly": (1507, 14),
+    "flows/plan": (1636, 15),
     "flows/prompts": (1044, 18),
     "flows/python": (933, 7),
     "flows/query": (407, 7),
     "flows/recorded_runs": (3806, 29),
     "flows/rephrasers": (968, 13),
-    "flows/report": (9641, 110),
+    "flows/report": (9652, 110),
     "flows/system": (1284, 18),
     "flows/trial": (1007, 11),
     "flows/trust": (484, 6),
-    "flows/warehouse": (1775, 18),
+    "flows/warehouse": (1780, 18),
     "flows/wordings": (785, 9),
     "infra": (472, 6),
-    "models_registry": (4262, 35),
+    "models_registry": (4266, 35),
     "page flows": (1229, 14),
 }
 MOST_COUNTED = {

@@ -219,8 +219,10 @@ def test_verdicts_are_of_judges_answers_and_controls_of_the_run(warehouse: Path)
         spool.append("verdicts", row | ruling)
         spool.turn()
     said: list[str] = []
-    assert replay(Warehouse(warehouse), said.append) == 2
+    assert replay(Warehouse(warehouse), said.append) == 4
     assert [line.rpartition("verdicts.jsonl: ")[2] for line in said] == [
+        "has a verdict of judge 'j' on 'other', which the run does not ask",
+        f"has a verdict of judge 'j' on '{of_answer['prediction_id']}', which the run does not ask",
         "has a verdict of judge 'other' on 'c', which the run does not ask",
         "has a verdict of judge 'j' on 'other', which the run does not ask",
         "has a verdict of judge 'j' on 'other', which the run does not ask",

@@ -1,7 +1,7 @@
--- The scorecard of each audit's newest run as papers print it: a row a measure, task, strategy and model, with the model's place among
--- those of its strategy; the best of a task is so over models and strategies.
--- Audits of one task each make the same rows as one audit of all. DuckDB lays the models side by side where the rows are saved as
--- a table: `pivot saved on model_id using any_value(value) group by measure, task_id, strategy`; `report --charts` does it too.
+-- The scorecard of each audit's newest run as papers print it: a row a measure, task, strategy and model, with the model's place
+-- among those of its strategy; the best of a task is so over models and strategies. Audits of one task each make the same rows
+-- as one audit of all. DuckDB lays the models side by side where the rows are saved as a table: `pivot saved on model_id using
+-- any_value(value) group by measure, task_id, strategy`; `report --charts` does it too.
 with newest as (
     select audit_run_id from {{ ref('dim_nights') }}
     where is_newest

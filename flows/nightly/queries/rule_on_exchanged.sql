@@ -4,8 +4,13 @@ with ruled as (
     from raw.verdicts as verdicts
     inner join marts.fct_verdicts as read
         on read.audit_run_id = $source and verdicts.verdict_id = read.verdict_id
-    where verdicts.audit_run_id = $run and read.is_settled and not read.is_match and not starts_with(verdicts.judge_id, 'person:')
-        and verdicts.other_prediction_id is null and verdicts.prompt_variant_id is null
+    where
+        verdicts.audit_run_id = $run
+        and read.is_settled
+        and not read.is_match
+        and not starts_with(verdicts.judge_id, 'person:')
+        and verdicts.other_prediction_id is null
+        and verdicts.prompt_variant_id is null
     qualify
         row_number() over (
             partition by verdicts.judge_id, verdicts.judge_key, verdicts.repetition

@@ -1,4 +1,4 @@
 select * exclude (measure_version)
 from marts.fct_preferences
 where audit_run_id = $run
-order by task_id, scoring_method, strategy, preferred_rate desc, model_id
+order by task_id asc, scoring_method asc, strategy asc, preferred_rate desc, model_id asc

@@ -104,6 +104,7 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
             "value_std": None if measure.startswith("pss") else 0.125,
             "rank_in_row": None,
             "n_ranked": len(known),
+            "n_variants_measured": 8,
             "is_best": len(known) > 1 and model != "chance" and value == best,
             "is_reference": model == "chance",
             "is_readable": model != unread,

@@ -1,6 +1,6 @@
--- One row per run, judge of pairs, model, prompt variant and sample: whether its first answer is preferred to that of the model it is
--- held against, to the same prompt: 1, 0, or .5 for a tie. A judge is asked in both orders; where the order decides, it is a tie.
--- Equal answers are one without a judge, and a blank one loses; NULL where a reply is missing or was never readable.
+-- One row per run, judge of pairs, model, prompt variant and sample: whether its first answer is preferred to that of the model
+-- it is held against, to the same prompt: 1, 0, or .5 for a tie. A judge is asked in both orders; where the order decides, it is
+-- a tie. Equal answers are one without a judge, and a blank one loses; NULL where a reply is missing or was never readable.
 with judges as (
     select
         audit_run_id,

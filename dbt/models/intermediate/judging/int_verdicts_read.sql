@@ -2,8 +2,9 @@
 -- A judge's is its settled reply under the card it has now; answers that say the same to the same question are one.
 with verdicts as (
     select * from {{ ref('fct_verdicts') }}
-    where is_settled and is_current and prompt_variant_id is null and other_prediction_id is null
-    and {{ in_this_build() }}
+    where
+        is_settled and is_current and prompt_variant_id is null and other_prediction_id is null
+        and {{ in_this_build() }}
 ),
 
 judges as (

@@ -32,7 +32,7 @@ sensitivities as (
 -- of groups of which some variant breaks, the same without it; and of those whose rewordings were ruled on, of what asks the same
 broken as {{ of_this_build('int_wordings_working', where='is_breaking') }},
 
-ruled as {{ of_this_build('int_wordings_ruled') }},
+ruled as {{ of_this_build('int_wordings_ruled', where='asks_the_same') }},
 
 unbroken as (
     select labels_counted.*
@@ -45,7 +45,7 @@ unbroken as (
 same_meaning as (
     select labels_counted.*
     from labels_counted
-    semi join (select * from ruled where asks_the_same) using (audit_run_id, prompt_variant_id)
+    semi join ruled using (audit_run_id, prompt_variant_id)
 ),
 
 {%- for kept in ['unbroken', 'same_meaning'] %}
@@ -68,7 +68,7 @@ same_meaning as (
                     partition by audit_run_id, model_id, task_id, strategy, sample_index, wording_index
                 ) as n_variants_of_wording
             from {{ kept }}
-        )
+        ) as counted
         group by all
     ),
 

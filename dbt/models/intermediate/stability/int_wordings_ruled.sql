@@ -1,6 +1,6 @@
--- One row per run and prompt variant of a task and strategy of which some rewording was ruled on: whether it asks the same as the
--- original. People's majority counts before judges', and where people are tied judges decide. The original asks the same, and what has
--- its instruction; NULL where nobody ruled, or those who did are tied.
+-- One row per run and prompt variant of a task and strategy of which some rewording was ruled on: whether it asks the same as
+-- the original. People's majority counts before judges', and where people are tied judges decide. The original asks the same,
+-- and what has its instruction; NULL where nobody ruled, or those who did are tied.
 with verdicts as (
     select * from {{ ref('fct_verdicts') }}
     where prompt_variant_id is not null and is_settled and is_current and is_match is not null and {{ in_this_build() }}

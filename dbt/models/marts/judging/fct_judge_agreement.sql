@@ -157,12 +157,12 @@ measured as (
         raters,
         kind,
         count(distinct rater)::integer as n_raters,
-        {%- for times, agreement in [('n_answers', 'agreement'), ('1', 'agreement_distinct')] %}
-            try_rater_agreement(
-                {{ told_as(keys=['audit_run_id', 'task_id']) }},
-                list(item), list(rater_code), list(is_match::integer), list({{ times }})
-            ) as {{ agreement }}{{ ',' if not loop.last }}
-        {%- endfor %}
+    {%- for times, agreement in [('n_answers', 'agreement'), ('1', 'agreement_distinct')] %}
+        try_rater_agreement(
+            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            list(item), list(rater_code), list(is_match::integer), list({{ times }})
+        ) as {{ agreement }}{{ ',' if not loop.last }}
+    {%- endfor %}
     from with_all_tasks
     group by all
 ),

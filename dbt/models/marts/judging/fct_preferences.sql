@@ -1,5 +1,5 @@
--- One row per run, model, task, strategy and judge of pairs: how often the model's answers are preferred to those of another model to
--- the same prompts.
+-- One row per run, model, task, strategy and judge of pairs: how often the model's answers are preferred to those of another
+-- model to the same prompts.
 with pairs as {{ of_this_build('int_pairs_ruled') }},
 
 numbered as {{ variants_numbered('pairs') }},

@@ -1,7 +1,7 @@
--- One row per run, task, strategy, measure and model: the scorecard's measures, with each model's place among the models.
--- Places count from the best, within a strategy; the best of a task is so over models and strategies, of all models and of each
--- set of them (Errica et al. 2025, table 1). Models that answer at random or with errors on purpose have none, nor has a
--- sensitivity where models were measured by other numbers of wordings, nor a corrected one where one of these numbers is below 12.
+-- One row per run, task, strategy, measure and model: the scorecard's measures, with each model's place among the models. Places
+-- count from the best, within a strategy; the best of a task is so over models and strategies, of all models and of each set of
+-- them (Errica et al. 2025, table 1). Models that answer at random or with errors on purpose have none, nor has a sensitivity
+-- where models were measured by other numbers of wordings, nor a corrected one where one of these numbers is below 12.
 with scorecards as {{ of_this_build('rpt_audit') }},
 
 models as {{ of_this_build('stg_models') }},

@@ -1,6 +1,6 @@
--- One row per run, model, task, strategy, scope (intra or inter) and annotation filter: the summaries of PSS that the authors' newer
--- work gives. Of asks and of wordings without a temperature: how many it takes until the score stays where it ends. Of wordings by
--- temperature: where the score is least.
+-- One row per run, model, task, strategy, scope (intra or inter) and annotation filter: the summaries of PSS that the authors'
+-- newer work gives. Of asks and of wordings without a temperature: how many it takes until the score stays where it ends. Of
+-- wordings by temperature: where the score is least.
 {% set keys = 'audit_run_id, model_id, task_id, strategy, scope, annotation_filter' %}
 with stabilities as {{ of_this_build('fct_prompt_stability', where="scope in ('intra', 'inter') and pss is not null") }},
 
@@ -17,10 +17,10 @@ walked as (
 left_behind as (
     select
         *,
-        {%- for tolerance in ['01', '02'] %}
-            max(n_annotators) filter (deviation > 0.{{ tolerance }} + 1e-9) over (partition by {{ keys }})
-                as n_far_{{ tolerance }}{{ ',' if not loop.last }}
-        {%- endfor %}
+    {%- for tolerance in ['01', '02'] %}
+        max(n_annotators) filter (deviation > 0.{{ tolerance }} + 1e-9) over (partition by {{ keys }})
+            as n_far_{{ tolerance }}{{ ',' if not loop.last }}
+    {%- endfor %}
     from walked
 ),
 
