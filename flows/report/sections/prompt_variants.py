@@ -173,7 +173,7 @@ def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return [
         (
             f"Wording {_variant(row['variant'])} does not ask the same as the original",
-            row[_ANSWERS]["meaning_reason"] or "",
+            row[_ANSWERS]["meaning_reason"] or row["wording"],
         )
         for row in reversed(others.values())
     ]
