@@ -183,7 +183,9 @@ def missing_rulings(
 
 
 def _missing_meanings(warehouse: Warehouse, of_judge: Mapping[str, Any]) -> list[_OpenRuling]:
-    """The rewordings that a judge has not ruled on, in the order of their ids."""
+    """The rewordings that a judge has not ruled on, in this run or in an earlier one, whose rulings on the same texts land."""
+    known = warehouse.read(sql("ask", "known_meanings"), **of_judge)
+    warehouse.land([("verdicts", frame_of("verdicts", [_taken_over(row, of_judge["run"]) for row in known]))])
     rows = warehouse.read(sql("ask", "missing_meanings"), **of_judge)
     wordings = [
         _OpenRuling(
@@ -195,6 +197,19 @@ def _missing_meanings(warehouse: Warehouse, of_judge: Mapping[str, Any]) -> list
         for row in rows
     ]
     return sorted(wordings, key=lambda ruling: (ruling.judged_id, ruling.repetition))
+
+
+def _taken_over(row: dict[str, Any], run: str) -> dict[str, Any]:
+    """An earlier run's ruling on a rewording as one of this run, which cost nothing and was not sent."""
+    own = {"audit_run_id": run, "prompt_variant_id": row.pop("wording_id"), "landed_at": now()}
+    unsent = dict.fromkeys(("cost_usd", "latency_ms", "request_sha256", "request_id"))
+    source = as_json({"audit_run_id": row["audit_run_id"], "verdict_id": row["verdict_id"]})
+    return (
+        row
+        | own
+        | unsent
+        | {"verdict_id": content_id("verdict", run, row["verdict_id"]), "source": source, "n_attempts": 0}
+    )
 
 
 class _JudgeWork:

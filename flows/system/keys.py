@@ -64,7 +64,7 @@ def prediction_id(
 
 
 def verdict_id(audit_run_id: str, judge_id: str, judged_id: str, repetition: int, ask: int, request_sha256: str) -> str:
-    """Returns the id of a verdict: its run, its judge, the answer, control or rewording it rules on, and exactly what was sent."""
+    """Returns the id of a verdict: its run, its judge, what it rules on, and exactly what was sent."""
     return content_id("verdict", audit_run_id, judge_id, judged_id, str(repetition), str(ask), request_sha256)
 
 

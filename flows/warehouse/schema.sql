@@ -306,7 +306,7 @@ create table if not exists raw.verdicts (
     system_fingerprint varchar,
     request_id varchar,
     request_sha256 varchar,
-    source varchar, -- a person's: the file
+    source varchar, -- a person's: the file; of a ruling on a rewording that an earlier run made: which
     error varchar,
     landed_at timestamp not null
 );

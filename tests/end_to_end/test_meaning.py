@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from promptaudit.flows.warehouse.figure_names import figure_id
-from tests.support.knowing_server import knowing_server
+from tests.support.knowing_server import KnowingServer, knowing_server
 from tests.support.shell import promptaudit, sql
 
 N = 24
@@ -38,7 +39,7 @@ def answer(body: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, KnowingServer]]:
     folder = tmp_path_factory.mktemp("meaning")
     with knowing_server(answer) as server:
         for kind, text in CARDS.items():
@@ -54,7 +55,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         again = promptaudit(folder, "run", "a", AUDIT_KEY="sk-0123456789abcdef")
         assert "nothing asked" in again.out
         assert len(server.bodies) == 4 * N + 3
-    return folder
+        yield folder, server
+
+
+@pytest.fixture(scope="module")
+def folder(audited: tuple[Path, KnowingServer]) -> Path:
+    return audited[0]
 
 
 FIGURES = (
@@ -114,3 +120,16 @@ def test_what_cannot_rule_on_rewordings_is_told(folder: Path, tmp_path: Path) ->
     assert "audits/own.yml line 5: 'same' rules on the answers of this audit" in ended.one_line()
     planned = promptaudit(folder, "plan", "a")
     assert re.search(r"judge same +3 ", planned.out)
+
+
+def test_another_night_asks_the_judge_nothing_about_the_same_texts(audited: tuple[Path, KnowingServer]) -> None:
+    folder, server = audited
+    before = len(server.bodies)
+    ended = promptaudit(folder, "run", "a", "--new", AUDIT_KEY="sk-0123456789abcdef")
+    assert ended.code == 0, ended.err
+    assert len(server.bodies) == before + 4 * N
+    newest = "audit_run_id = (select audit_run_id from marts.rpt_latest)"
+    ruled = sql(folder, RULED.replace(" order", f" where {newest} order"))
+    assert [row["asks_the_same"] for row in ruled] == [True, True, False, True]  # what people said was of the other run
+    assert sql(folder, f"select sum(cost_usd) as usd from marts.fct_verdicts where {newest}") == [{"usd": None}]
+    assert promptaudit(folder, "verify").code == 0
