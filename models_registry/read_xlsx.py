@@ -1,4 +1,4 @@
-"""Reads the one sheet with rows of a spreadsheet's .xlsx file, every cell as the text that the spreadsheet shows."""
+"""Reads the one sheet with rows of a spreadsheet's .xlsx file, every cell as the text of its value."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _text(cell: Any) -> str | None:  # noqa: ANN401 - of a sheet that is read, o
         return str(value).upper()
     if isinstance(value, int):
         zeros = _ZEROS.fullmatch(cell.number_format or "")  # 007 may be a number that is shown so
-        return f"{value:0{len(zeros[0]) if zeros else 1}d}"
+        return f"{'-' * (value < 0)}{abs(value):0{len(zeros[0]) if zeros else 1}d}"
     if isinstance(value, float):
         return f"{value:.15g}"
     if isinstance(value, dt.datetime):

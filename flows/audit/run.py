@@ -31,6 +31,7 @@ from promptaudit.flows.evidence.retain import without_retired
 from promptaudit.flows.lineage.openlineage.tell import following
 from promptaudit.flows.marts.not_derived import EXIT_CODE, NotDerived, not_derived
 from promptaudit.flows.marts.publish import is_published
+from promptaudit.flows.plan.budget import budget_of
 from promptaudit.flows.plan.design import Design, design_audit
 from promptaudit.flows.plan.pilot import pilot_design
 from promptaudit.flows.report import report
@@ -125,7 +126,7 @@ def run_audit(
                 audit_run_id = found.audit_run_id
                 design = design.asking(samples_of_run(warehouse, audit_run_id))
                 is_changed = _land_changes(warehouse, audit_run_id, design, progress)
-                is_changed |= options.again_errors and _open_errors(warehouse, audit_run_id, progress)
+                is_changed |= options.again_errors and _open_errors(warehouse, audit_run_id, design, options, progress)
                 if found.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
                     has = "has no errors" if options.again_errors else f"is complete and {_age(found)} old"
                     headline = f"run {audit_run_id} of '{audit_id}' {has}: nothing asked"
@@ -289,9 +290,15 @@ def _land_changes(warehouse: Warehouse, audit_run_id: str, design: Design, progr
     return bool(tasks or judges)
 
 
-def _open_errors(warehouse: Warehouse, audit_run_id: str, progress: Progress) -> bool:
-    """Opens the cells that landed as errors and returns whether there are any; raises UsageError for a retired run."""
+def _open_errors(
+    warehouse: Warehouse, audit_run_id: str, design: Design, options: RunOptions, progress: Progress
+) -> bool:
+    """Opens the cells that landed as errors and returns whether there are any.
+
+    Raises UsageError for a retired run, and BudgetReached where nothing is left to ask them with: the run stays complete.
+    """
     without_retired(warehouse, [audit_run_id])
+    budget_of(warehouse, audit_run_id, design.audit.budget, options.max_usd, options.max_requests).set_aside(0.0)
     n = open_errors(warehouse, audit_run_id)
     if n:
         progress.say(f"{n} cells that landed as errors are asked again; the errors stay in raw.failed_predictions")

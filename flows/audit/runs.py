@@ -123,8 +123,13 @@ def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
     with warehouse.write() as con:
         con.execute("begin")
         con.execute(f"create or replace temp table errors as {errors}", run)
-        row = con.execute("insert into raw.failed_predictions by name from errors").fetchone()
+        row = con.execute("select count(*) from errors").fetchone()
         n_errors = int(row[0]) if row else 0
+        # an error that a spool landed a second time is kept once
+        con.execute(
+            "insert into raw.failed_predictions by name select * from errors "
+            "anti join raw.failed_predictions using (audit_run_id, prediction_id, landed_at)"
+        )
         if n_errors:
             con.execute(
                 "delete from raw.predictions where audit_run_id = $run and prediction_id in (select prediction_id from errors)",

@@ -176,3 +176,11 @@ def test_a_run_is_needed_and_no_new_one(folder: Path) -> None:
     assert other.code == 2
     assert "no run of 'asked' asks what its cards ask now" in other.one_line()
     assert not Provider.asked_for
+
+
+def test_without_a_budget_for_them_nothing_is_opened(folder: Path) -> None:
+    ended = run(folder, "--again-errors", "--max-requests", "1")
+    assert ended.code == 4, ended.out + ended.err
+    assert (len(rows(folder, ERRORS)), rows(folder, FAILED), Provider.asked_for) == (4, [], [])
+    assert "nothing asked" in run(folder).out
+    untouched(folder)

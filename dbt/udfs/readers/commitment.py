@@ -59,6 +59,7 @@ class Mention:
     revises: bool = False
     reason: str | None = None
     place: int = 0  # in its sentence
+    is_named_alone: bool = False  # whether a conclusion names it and says nothing of it: "So A is close."
 
 
 def sign_of(answer: int) -> str:
@@ -99,11 +100,18 @@ def committed(text: str, weak: frozenset[str] | None = frozenset()) -> Committed
         return Committed(None, HEDGED)
     current = None
     for each in given:
-        if each.strength < min(most, STATED) or (current is not None and each.strength < current.strength == CONCLUDED):
+        is_beneath = current is not None and each.strength < current.strength == CONCLUDED
+        contradicts = each.strength == STATED and (weak is None or (current is not None and current.is_named_alone))
+        if each.strength < min(most, STATED) or (is_beneath and not contradicts):
             continue
         if current is None or each.sign == current.sign:
             current = each if current is None or each.strength > current.strength else current
-        elif each.revises or each.strength > current.strength or each.strength == CONCLUDED:
+        elif (
+            (current.is_named_alone and not each.is_named_alone)
+            or each.revises
+            or each.strength > current.strength
+            or each.strength == CONCLUDED
+        ):
             current = each
         else:
             current = Mention(OUTSIDE, each.strength, reason=TWO)
@@ -200,7 +208,11 @@ def mentions_of(text: str, *, are_letters: bool = False) -> list[Mention]:
                 if is_revised and (not are_letters or _BARE.match(plain, place + 1)):
                     each.strength = max(each.strength, STATED)
                 is_cued = is_cue_before or (cue is not None and cue.start() < place)
-                is_final = is_cued and (each.strength > NAMED or len({other.sign for other in found}) == 1)
+                each.is_named_alone = is_cued and each.strength == NAMED
+                is_sole = len({other.sign for other in found}) == 1 and (
+                    not are_letters or _BARE.match(plain, place + 1) is not None
+                )
+                is_final = is_cued and (each.strength > NAMED or is_sole)
                 # what stands at the end, behind reasons, concludes them
                 is_final = is_final or (
                     sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED and is_whole

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from promptaudit.udfs.readers.answer_end import answer_end
 from promptaudit.udfs.readers.commitment import (
+    MOST_CHARACTERS,
     MOST_SIGNS,
     NONE,
     OUTSIDE,
@@ -110,7 +111,8 @@ def committed_before_turn(text: str, marked: Callable[[str], str], weak: frozens
 
     `marked` puts `sign_of` an answer where a text names it; `weak` is that of `committed`.
     """
-    text = within_reach(text)
+    # of a long text letters are read at its end alone: what stands before may be taken back where nothing is read
+    text = text[-MOST_CHARACTERS:] if weak is None else within_reach(text)
     end = answer_end(text)
     found = committed(marked(text[:end]), weak)
     is_of_other = (

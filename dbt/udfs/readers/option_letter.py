@@ -39,7 +39,7 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
     """Returns the choice a completion commits to, by the bare signs its template puts before the options.
 
     Args:
-        completion: any text; one above 10,000 characters is read at both ends.
+        completion: any text; of one above 10,000 characters these last ones are read.
         enumerators: the signs in the options' order: ("A", "B", "C"), ("1", "2"), ("i", "ii") or any others, 64 at most.
             Single letters and Roman numerals match in either case, unless both cases are signs; others as written.
 
@@ -149,9 +149,10 @@ def _pattern(form: str) -> str:
         return (
             rf"{text}(?<![\d.][.,:/]{form})(?<![-+^/$]{form})(?![.,:/]\d|[%°^/\\]|\$(?!\$)|\s*[-+=*]\s*[\w(]|['\u2019])"
         )
-    # of "U.S.A." and "D-Day", of "A+" and "A = 3", and "Grade A"
+    # of "U.S.A." and "D-Day", of "A+" and "A = 3", "Grade A", "5 A" and "better than A"
     return (
-        rf"{text}(?<![^\W_]['\u2019.+^_-]{form})(?<!\+ {form})(?<![°@#&]{form})(?<!(?i:grade) {form})(?<!(?i:grade): {form})"
+        rf"{text}(?<!\d {form})(?<!than {form})(?<!than option {form})"
+        rf"(?<![^\W_]['\u2019.+^_-]{form})(?<!\+ {form})(?<![°@#&]{form})(?<!(?i:grade) {form})(?<!(?i:grade): {form})"
         rf"(?!['\u2019](?!{_TURKISH})[^\W\d_]|['\u2019]?\(\w\)|[_-][^\W\d_]|\.[^\W\d_]\b|[+^°]|-\w|\s[+=] )"
     )
 

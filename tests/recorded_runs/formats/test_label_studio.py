@@ -91,3 +91,19 @@ def test_each_question_is_a_task_and_what_is_no_answer_is_counted(tmp_path: Path
 def test_what_cannot_be_read_is_one_line(tmp_path: Path, tasks: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(DataError, match=rf"project-1\.json.*{message}"):
         read_recordings([exported(tmp_path, *tasks)])
+
+
+def test_what_cannot_be_read_agrees_with_nothing(tmp_path: Path) -> None:
+    part = {"from_name": "tone", "type": "choices", "value": {"choices": ["bad"], "start": 0, "end": 3}}
+    path = exported(
+        tmp_path,
+        task(1, by("good"), {"result": [region(["good", "bad"])]}),
+        task(2, by("good"), {"result": [part]}),
+        task(3, by("good"), result=[region(["good"]), region(["bad"])]),  # a question that is answered twice
+        task(4, {"result": [region(4.0, "rating")]}, result=[region(4, "rating")]),
+    )
+    read = read_recordings([path])
+    wanted = ("sample_id", "completion", "gold_label")
+    assert read.frame.select(wanted).rows() == [("1", "good", None), ("2", "good", None), ("4", "4", "4")]
+    assert "annotators disagree on 2 of 4 samples" in read.notes[1]
+    assert any("of a part of the sample are not read" in note for note in read.notes)

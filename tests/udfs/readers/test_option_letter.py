@@ -519,7 +519,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("the Answer Is c", 2),
     ("The answer is neither; it is D.", 3),
     ("Since A is not possible the answer is B.", NO_CHOICE),
-    ("Rather than A, B is correct.", NO_CHOICE),
+    ("Rather than A, B is correct.", 1),
     ("As A does not hold, B.", NO_CHOICE),
     ("It can be concluded that the answer is B.", 1),
     ("We can say that B is correct.", 1),
@@ -744,9 +744,36 @@ def test_a_later_commitment_replaces_all_before_it(completion: str, sign: str) -
     assert read_option(f"{completion}.\n\nThe final answer is: {sign}", UPPER).index == UPPER.index(sign)
 
 
-def test_a_long_text_is_read_at_both_ends() -> None:
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Thus vitamin B is water-soluble.",
+        "So B would give 12, which exceeds 10.",
+        "Overall, country B has the lower rate.",
+        "The total of column B is 40.",
+        "In triangle ABC, AB = 3. So angle B is 90 degrees.",
+        "Therefore B.\n\nHmm, checking again:",
+        "Donc l'option B est à exclure.",
+        "Por lo tanto, B queda descartada.",
+        "因此B可以排除。",
+        "따라서 B는 참이다.",
+        "Option B is close, but worse than option A.",
+    ],
+)
+@pytest.mark.parametrize("answer", ["The answer is D.", "\\boxed{D}", "Answer: (D)"])
+def test_a_letter_that_a_conclusion_only_names_is_no_answer(reason: str, answer: str) -> None:
+    assert read_option(f"{reason} {answer}", UPPER).index in (3, None)
+    assert read_option(f"{reason}\n\n{answer}", UPPER).index in (3, None)
+
+
+@pytest.mark.parametrize("text", ["So the answer is 5 A.", "Therefore, the charge is 3 C."])
+def test_a_unit_is_no_letter(text: str) -> None:
+    assert read_option(text, UPPER).index is None
+
+
+def test_a_long_text_is_read_at_its_end() -> None:
     filler = "word " * MOST_CHARACTERS
-    assert read_option("B) fifty years\n" + filler, UPPER).index == 1
+    assert read_option("B) fifty years\n" + filler, UPPER).index is None  # it may be taken back in what is not read
     assert read_option(filler + "The answer is C.", UPPER).index == 2
     hidden = "x" * MOST_CHARACTERS + " The answer is C. " + "x" * MOST_CHARACTERS
     assert read_option(hidden, UPPER) == OptionReading(None, NO_CHOICE)
