@@ -195,15 +195,8 @@ def hua(tmp_path_factory: pytest.TempPathFactory, models: RunningServer) -> Path
 
 def test_hua_et_al(hua: Path) -> None:
     check_report(hua, HUA)
-    (errors,) = sql(
-        hua,
-        "select count(*) as n, count(distinct model_id) as n_models, count(distinct prompt_variant_id) as n_variants, "
-        "list(distinct task_id) as tasks from marts.fct_predictions where answer_status = 'error'",
-    )
-    # gemma refuses a system message, which no template for multiple choice has
-    assert errors["n_models"] == 1
-    assert errors["n_variants"] > 0
-    assert set(errors["tasks"]) == {"math", "narrativeqa", "simpleqa"}
+    # gemma refuses a system message, which no template has
+    assert sql(hua, "select count(*) as n from marts.fct_predictions where answer_status = 'error'") == [{"n": 0}]
     spreads = sql(hua, "select model_id, task_id, scoring_method, n_variants from marts.fct_scoring_sensitivity")
     choices, open_ended = {"arc_challenge", "gpqa", "openbookqa"}, {"math", "narrativeqa", "simpleqa"}
     assert {row["task_id"] for row in spreads} == choices | open_ended

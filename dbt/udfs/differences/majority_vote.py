@@ -77,12 +77,13 @@ def majority_vote(
     sample, place = np.unique(sample[known], return_inverse=True)
     label, were_right = label[known], is_right[known] > 0
     right = _chance_right(place, label, were_right, len(sample))
-    of_original = np.bincount(place, (is_original[known] > 0) & were_right, len(sample))
+    own = is_original[known] > 0  # once at each paraphrase temperature
+    of_original = np.bincount(place, own & were_right, len(sample)) / np.bincount(place, own, len(sample))
     unit = np.zeros(len(sample), np.int64)
     unit[place] = cluster[known]
-    own = unit if len(np.unique(unit)) < len(unit) else None
+    clusters = unit if len(np.unique(unit)) < len(unit) else None
     accuracy = two_way_interval(np.arange(len(sample)), np.zeros(len(sample), np.int64), right)
-    found = between_samples(right - of_original, 1, own)
+    found = between_samples(right - of_original, 1, clusters)
     gain = float((right - of_original).mean())
     half = np.nan if found is None else found.half_width
     ends = max(-1.0, gain - half), min(1.0, gain + half)

@@ -31,8 +31,6 @@ CONSTANT_OF = {
     ("rpt_measures_across_tasks", "measure"),
     ("rpt_measures_across_tasks", "direction"),
     ("rpt_sensitivity_against_consistency", "min_sensitivity"),
-    ("rpt_sample_pairs", "extreme"),
-    ("rpt_sample_similarities", "extreme"),
 }  # of all columns of marts, what takes nothing from a table
 
 

@@ -32,6 +32,14 @@ def test_by_hand() -> None:
     assert (found.n_samples, found.n_wordings) == (5, 3)
 
 
+def test_an_original_that_stands_at_several_temperatures_is_one() -> None:
+    labels = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0]])  # the first two are the original
+    sample, variant = np.indices(labels.shape).reshape(2, -1)
+    found = majority_vote(sample, sample, variant, labels.ravel(), labels.ravel() == 0, variant < 2)
+    # the votes are right, wrong and wrong; the original is right on 1, 1/2 and 0
+    assert found.gain == pytest.approx(1 / 3 - 1.5 / 3)
+
+
 def test_two_wordings_and_no_original_are_no_vote() -> None:
     for answers, is_original in ([[0, 0]], [1, 0]), ([[0, 0, 0]], [0, 0, 0]):
         labels = np.array(answers).ravel()
