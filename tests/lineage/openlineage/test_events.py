@@ -201,7 +201,7 @@ def test_a_model_that_fails_is_told_without_its_message(told: Told, tmp_path: Pa
     broken = tmp_path / "audit.duckdb"
     shutil.copy(told.warehouse, broken)
     with duckdb.connect(str(broken)) as con:
-        con.execute("alter table raw.tasks drop column refusal_pattern")
+        con.execute("alter table raw.tasks alter column refusal_pattern type integer using 1")
     ended = with_lineage(tmp_path, "rebuild", told.run, "--warehouse", broken)
     assert ended.code != 0
     events = [json.loads(line) for file in (tmp_path / "lineage").iterdir() for line in file.read_text().splitlines()]
