@@ -6,16 +6,7 @@ variants as {{ of_this_build('stg_prompt_variants', where='is_worded_alone') }},
 
 samples as {{ of_this_build('stg_samples') }},
 
-clustered as (
-    select
-        audit_run_id,
-        task_id,
-        sample_index,
-        min(sample_index) over (
-            partition by audit_run_id, task_id, cluster, if(cluster is null, sample_index, null)
-        ) as cluster_index
-    from samples
-),
+clustered as {{ samples_clustered('samples') }},
 
 given as (
     select

@@ -9,26 +9,6 @@ working as {{ of_this_build('int_wordings_working') }},
 
 classes as {{ classes_of('labels') }},
 
-sensitivities as (
-    select
-        wordings.audit_run_id,
-        wordings.model_id,
-        wordings.task_id,
-        wordings.strategy,
-        try_sensitivity_interval(
-            {{ told_as('wordings') }},
-            list(wordings.sample_index),
-            list(wordings.wording_index),
-            list(wordings.family_index),
-            list(wordings.label_index),
-            list(wordings.p_wording),
-            any_value(classes.n_classes)
-        ) as sensitivity
-    from wordings
-    inner join classes using (audit_run_id, task_id)
-    group by all
-),
-
 -- of groups of which some variant breaks, the same without it; and of those whose rewordings were ruled on, of what asks the same
 broken as {{ of_this_build('int_wordings_working', where='is_breaking') }},
 
@@ -71,8 +51,13 @@ same_meaning as (
         ) as counted
         group by all
     ),
+{%- endfor %}
 
-    sensitivities_{{ kept }} as (
+{%- for wordings, suffix in [
+    ('wordings', ''), ('unbroken_wordings', '_unbroken'), ('same_meaning_wordings', '_same_meaning')
+] %}
+
+    sensitivities{{ suffix }} as (
         select
             wordings.audit_run_id,
             wordings.model_id,
@@ -86,8 +71,8 @@ same_meaning as (
                 list(wordings.label_index),
                 list(wordings.p_wording),
                 any_value(classes.n_classes)
-            ) as sensitivity_{{ kept }}
-        from {{ kept }}_wordings as wordings
+            ) as sensitivity{{ suffix }}
+        from {{ wordings }} as wordings
         inner join classes using (audit_run_id, task_id)
         group by all
     ),

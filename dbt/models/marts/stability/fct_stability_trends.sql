@@ -10,16 +10,7 @@ tasks as {{ of_this_build('stg_tasks') }},
 
 runs as {{ of_this_build('stg_audit_runs') }},
 
-clustered as (
-    select
-        audit_run_id,
-        task_id,
-        sample_index,
-        min(sample_index) over (
-            partition by audit_run_id, task_id, cluster, if(cluster is null, sample_index, null)
-        ) as cluster_index
-    from samples
-),
+clustered as {{ samples_clustered('samples') }},
 
 listed as (
     select
