@@ -148,6 +148,15 @@ def import_(
             "regex=PATTERN. The default is the card's reader, or label without a card.",
         ),
     ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PROMPTAUDIT_SCALE",
+            metavar="LOW,HIGH",
+            help="Say on which scale a program graded the answers, from the worst to the best: 1,10, or 5,1 where 1 is the "
+            "best. Grades then count as shares of it. Scores that are all 0 or 1 stay verdicts beside grades.",
+        ),
+    ] = None,
     policy: Annotated[
         str,
         typer.Option(
@@ -176,6 +185,7 @@ def import_(
     start(CHECKS)
     from promptaudit.flows.cards.task_of_data import split_labels
     from promptaudit.flows.recorded_runs.import_run import ImportOptions, limits_of, run_import
+    from promptaudit.flows.recorded_runs.program_scores import Scale
 
     settings, registry = state.load()
     options = ImportOptions(
@@ -187,6 +197,7 @@ def import_(
         reader=reader,
         mapping=map_,
         model=model,
+        scale=None if scale is None else Scale.of(scale),
         format_limits=limits_of(policy),
         resamples=resamples,
         seed=seed,

@@ -36,7 +36,7 @@ from promptaudit.flows.recorded_runs.check_rows import (
 from promptaudit.flows.recorded_runs.formats.answers import letters_of
 from promptaudit.flows.recorded_runs.infer_task import FRESH_READER, infer_task
 from promptaudit.flows.recorded_runs.number_variants import numbered
-from promptaudit.flows.recorded_runs.program_scores import Scales, differences, scales_of, verdicts_of
+from promptaudit.flows.recorded_runs.program_scores import Scale, Scales, differences, scales_of, verdicts_of
 from promptaudit.flows.recorded_runs.prompt_variations import check_variations, option_orders_of
 from promptaudit.flows.recorded_runs.read_files import read_recordings
 from promptaudit.flows.recorded_runs.right_answers import right_answers
@@ -73,6 +73,7 @@ class ImportOptions:
     reader: str | None = None  # of the card, else label
     mapping: str | None = None  # which columns hold what
     model: str | None = None  # of files that name none
+    scale: Scale | None = None  # of a program's grades
     format_limits: FormatLimits = field(default_factory=lambda: FormatLimits(policy="warn"))
     seed: int = 20250601
     resamples: int = 1000
@@ -135,6 +136,8 @@ def import_predictions(
     digests = {str(path): _sha256(path) for path in files}
     tasks_known = {name: entry.card for name, entry in registry.entries.get("tasks", {}).items()}
     audit_id = options.audit or stem_of(files[0])
+    scale = options.scale and list(options.scale[:2])
+    said = {"map": options.mapping, "model": options.model, "scale": scale}
     source: dict[str, Any] = {
         "files": sorted(digests.values()),
         "options": {
@@ -146,9 +149,7 @@ def import_predictions(
             "format": json.loads(options.format_limits.canonical_json()),
             "seed": options.seed,
             "resamples": options.resamples,
-            **{
-                name: value for name, value in (("map", options.mapping), ("model", options.model)) if value is not None
-            },
+            **{name: value for name, value in said.items() if value is not None},
         },
     }
     files, again = _without_copies(files, digests)
@@ -195,7 +196,7 @@ def import_predictions(
     check_loglikelihoods(frame, cards)
     missing = frame.filter(pl.col("completion").is_null()).height
     frame = frame.filter(pl.col("completion").is_not_null())
-    scales, graded = scales_of(frame)
+    scales, graded = scales_of(frame, options.scale)
     notes += graded
     option_orders, own_orders = option_orders_of(audit_run_id, frame, variants[0])
     ids = variants[0].select(*VARIANT, "prompt_variant_id", pl.col("instruction").alias("own_instruction"))

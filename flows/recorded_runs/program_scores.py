@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import polars as pl
 
@@ -13,46 +14,95 @@ from promptaudit.flows.system.keys import as_json, content_id
 from promptaudit.flows.warehouse import Warehouse, rows_as
 from promptaudit.flows.warehouse.rows import frame_of
 from promptaudit.flows.warehouse.sql import sql
+from promptaudit.models_registry.errors import UsageError
 
 
 class Scale(NamedTuple):
-    """The least and the greatest score that a program gave the answers to a task; of shares, 0 and 1."""
+    """The worst and the best score for the answers to a task, or, where nobody said these, the least and the greatest given."""
 
     low: float
     high: float
+    is_declared: bool = False
 
-    @property
-    def is_of_shares(self) -> bool:
-        """Whether scores lie between wrong, 0, and right, 1."""
-        return self == SHARES
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Returns the scale that `--scale LOW,HIGH` declares; raises UsageError where the text is none."""
+        try:
+            low, high = map(float, text.split(","))
+        except ValueError:
+            low = high = math.nan
+        if not math.isfinite(high - low) or low == high:
+            msg = f"--scale {text[:80]!r}: two numbers are wanted, the worst score and the best, as 1,10"
+            raise UsageError(msg)
+        return cls(low, high, is_declared=True)
+
+    def __str__(self) -> str:
+        """Returns `1 to 10`."""
+        return f"{self.low:g} to {self.high:g}"
+
+    def share(self, score: float) -> float | None:
+        """Returns how much of the way from worst to best a score is, in [0, 1]; None where nobody said which these are."""
+        return (score - self.low) / (self.high - self.low) if self.is_declared else None
 
 
-SHARES = Scale(0, 1)
+SHARES = Scale(0, 1, is_declared=True)
 Scales = Mapping[tuple[str, str], Scale]
 """By program and task, where scores are others than 0 and 1."""
 
 
-def scales_of(rows: pl.DataFrame) -> tuple[Scales, list[str]]:
+def scales_of(rows: pl.DataFrame, declared: Scale | None = None) -> tuple[Scales, list[str]]:
     """Returns the scales of the scores that are grades and no verdicts, and a note for each.
 
-    Where all scores of a task are 0 or 1 they are verdicts. Between 0 and 1 they are shares of what is right. On any other scale
-    they say nothing of right and wrong: a 1 may be the worst of ten grades.
+    Where all scores of a task are 0 or 1 they are verdicts, unless a scale is declared and no other task has grades. Between
+    0 and 1 they are shares of what is right. On any other scale they say nothing of right and wrong until it is declared: a 1
+    may be the worst of ten grades. Raises UsageError where the declared scale is not that of all grades.
     """
     scales, notes = {}, []
     scored = rows.filter(pl.col("program").is_not_null() & pl.col(PROGRAM_SCORE).is_not_null())
+    is_binary = pl.col(PROGRAM_SCORE).is_in([0.0, 1.0]).all()
+    scored = scored.with_columns(is_binary.over("program", "task").alias("is_ruled"))
+    if declared is not None:
+        if scored["is_ruled"].all():
+            scored = scored.with_columns(is_ruled=False)
+        _refuse_outside(scored, declared)
     for (program, task), of_task in scored.group_by(["program", "task"], maintain_order=True):
         scores = of_task[PROGRAM_SCORE]
-        if scores.is_in([0.0, 1.0]).all():
+        what = f"task '{task}': {len(scores)} scores of {program} are"
+        if of_task["is_ruled"][0]:
+            if declared is not None:
+                notes.append(
+                    f"{what} all 0 or 1: verdicts, and no grades on {declared}; if they are, import them alone"
+                )
             continue
         low, high, mean = (float(each) for each in (scores.min(), scores.max(), scores.mean()))  # type: ignore[arg-type]
-        scales[str(program), str(task)] = SHARES if low >= 0 and high <= 1 else Scale(low, high)
-        what = f"task '{task}': {len(scores)} scores of {program} are grades from {low:.3g} to {high:.3g} with mean {mean:.3g}"
+        scale = declared or (SHARES if low >= 0 and high <= 1 else Scale(low, high))
+        scales[str(program), str(task)] = scale
+        on = f"on {declared}, shown as shares of that scale," if declared else f"from {low:.3g} to {high:.3g}"
         notes.append(
-            f"{what}: no verdicts, and accuracy by judge:{program} is their mean"
-            if scales[str(program), str(task)].is_of_shares
-            else f"{what}: on that scale nobody says what is right, so judge:{program} scores nothing; they are in fct_verdicts"
+            f"{what} grades {on} with mean {mean:.3g}: "
+            + (
+                f"no verdicts, and accuracy by judge:{program} is their mean"
+                if scale.is_declared
+                else f"on that scale nobody says what is right, so judge:{program} scores nothing; they are in fct_verdicts; "
+                "--scale LOW,HIGH says which grade is the worst and which the best"
+            )
         )
     return scales, notes
+
+
+def _refuse_outside(scored: pl.DataFrame, declared: Scale) -> None:
+    """Raises UsageError for the first grade that is not on a declared scale, or where no score is on it."""
+    if scored.is_empty():
+        msg = f"--scale {declared.low:g},{declared.high:g}: no answer has a score of the program that recorded it"
+        raise UsageError(msg)
+    least, most = sorted((declared.low, declared.high))
+    is_on = pl.col(PROGRAM_SCORE).is_between(least, most)
+    for row in scored.filter(~pl.col("is_ruled") & ~is_on).head(1).iter_rows(named=True):
+        msg = (
+            f"{row['file']}: sample {row['sample_id'][:60]!r} of task '{row['task']}': score {row[PROGRAM_SCORE]:g} lies outside "
+            f"of --scale {declared.low:g},{declared.high:g}; scores on several scales are imported apart"
+        )
+        raise UsageError(msg)
 
 
 def verdicts_of(
@@ -76,7 +126,9 @@ def verdicts_of(
                 "ask": 1,
                 "is_settled": True,
                 "is_match": score == 1 if scale is None else None,
-                "completion": None if scale is None else as_json({"score": score, "scale": list(scale)}),
+                "completion": None
+                if scale is None
+                else as_json({"score": score, "scale": scale[:2], "share": scale.share(score)}),
                 "is_completion_escaped": False,
                 "n_attempts": 1,
                 "source": source,

@@ -112,14 +112,18 @@ def tables(data: ReportData) -> list[Table]:
         out.append(table("Judges", _JUDGES, data.judging.judges, n_heads=1))
     libraries = [(name, str(version)) for name, version in sorted(_mapping(data.run["library_versions"]).items())]
     out.append(_named("Library versions", ("Library", "Version"), libraries))
-    source = _mapping(data.run["source"])
-    if files := _files(source):
+    if files := _files(_mapping(data.run["source"])):
         rest = "" if len(files) <= MOST_FILES else f"The first {MOST_FILES} of {len(files)} files."
         out.append(_named("Imported files", ("File", "sha256"), files[:MOST_FILES], is_open=True, note=rest))
-    if options := _mapping(source.get("options")):
+    if options := options_of_import(data):
         values = [(name, json.dumps(value, ensure_ascii=False)) for name, value in sorted(options.items())]
         out.append(_named("Options of the import", ("Option", "Value"), values))
     return out
+
+
+def options_of_import(data: ReportData) -> dict[str, Any]:
+    """Returns the options under which recorded answers were imported; none of a run that asked itself."""
+    return _mapping(_mapping(data.run["source"]).get("options"))
 
 
 def _named(

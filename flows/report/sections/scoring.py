@@ -13,6 +13,7 @@ from promptaudit.flows.report.data import ReportData
 from promptaudit.flows.report.gather_judging import is_judge, is_rule
 from promptaudit.flows.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
 from promptaudit.flows.report.sections.extremes import known_rows, largest, whose
+from promptaudit.flows.report.sections.identity import options_of_import
 from promptaudit.flows.report.sections.room import Room, point
 from promptaudit.flows.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
 from promptaudit.flows.report.sections.section import Section
@@ -29,6 +30,9 @@ def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
     if judging.comparisons:
         section.title = "Scoring: rule against judge"
         section.intro += " The part of a rule's spread that a judge which rarely errs does not see comes from the rule."
+    if scale := options_of_import(data).get("scale"):
+        low, high = scale
+        section.intro += f" A recording program's grades are on {low:g} to {high:g}, shown as shares of that scale."
     compared, errors = by(judging.comparisons, "task_id"), judging.errors
     columns = (
         MODEL,

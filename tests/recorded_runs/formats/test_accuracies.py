@@ -18,7 +18,7 @@ from promptaudit.flows.audit.runs import close_run
 from promptaudit.flows.marts.publish import publish
 from promptaudit.flows.marts.transform import transform
 from promptaudit.flows.recorded_runs.import_run import ImportOptions, ImportResult, import_predictions
-from promptaudit.flows.recorded_runs.program_scores import differences
+from promptaudit.flows.recorded_runs.program_scores import Scale, differences
 from promptaudit.flows.warehouse import Warehouse
 from promptaudit.models_registry.registry import load_registry
 from tests.support.inspect_logs import inspect_log, inspect_sample
@@ -151,7 +151,17 @@ GRADES: dict[str, tuple[list[Any], float | None, int, str]] = {
     "one_to_ten": ([1, 1, 1, 5, 10, 10], None, 0, "grades from 1 to 10 with mean 4.67: on that scale"),
     "percent": ([0, 55, 100], None, 0, "grades from 0 to 100 with mean 51.7: on that scale"),
     "verdicts": (["C", "I", "C", "C"], 0.75, 4, ""),
+    # shares of 9 steps: (0 + 0 + 0 + 4 + 9 + 9)/9/6; 5 is the worst of five: (1 + 0 + .5)/3
+    "declared": (
+        [1, 1, 1, 5, 10, 10],
+        22 / 54,
+        6,
+        "on 1 to 10, shown as shares of that scale, with mean 4.67: no verdicts",
+    ),
+    "reversed": ([1, 5, 3], 0.5, 3, "grades on 5 to 1, shown as shares of that scale, with mean 3: no verdicts"),
+    "all_worst": ([1, 1], 0.0, 2, "grades on 1 to 10, shown as shares of that scale, with mean 1: no verdicts"),
 }
+SCALES = {"declared": "1,10", "reversed": "5,1", "all_worst": "1,10"}
 """Of each set of scores the accuracy, how many answers it is of, and the note."""
 
 DOVE = [
@@ -208,7 +218,8 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         task = "questions" if name == "lm_eval" else None
         model = "m" if name == "mutual_information" else None
         reader = "exact" if name == "inspect_ai" else None  # as its scorer; the shipped card of that name reads more
-        options = ImportOptions(audit=name, task=task, model=model, reader=reader, resamples=20)
+        scale = Scale.of(SCALES[name]) if name in SCALES else None
+        options = ImportOptions(audit=name, task=task, model=model, reader=reader, scale=scale, resamples=20)
         results[name] = import_predictions(warehouse, paths, registry, options)
     runs = [result.audit_run_id for result in results.values()]
     transform(warehouse, runs, "up_to_formats")

@@ -43,6 +43,7 @@ final as (
         case
             when json_extract(verdicts.graded, '$.scale')::double[] = [0, 1]
                 then json_extract(verdicts.graded, '$.score')::double
+            else json_extract(verdicts.graded, '$.share')::double
         end as score,
         if(judges.judge_id is null, verdicts.reason, verdicts.reply.reason) as reason,
         verdicts.completion,
