@@ -16,7 +16,7 @@ from promptaudit.flows.annotation.width import Promise, Rectifiable, promise, re
 from promptaudit.flows.display.spreadsheet import CsvRows, cell_of
 from promptaudit.flows.settings import Settings
 from promptaudit.flows.warehouse import Published, Warehouse, rows_as
-from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.warehouse.sql import over, sql
 from promptaudit.models_registry.errors import DataError, UsageError, nearest
 from promptaudit.udfs.raters.verdict_groups import GROUPS
 
@@ -24,6 +24,9 @@ COLUMNS = ("item", "task", "question", "options", "references", "answer", "is_ma
 RULED = (
     "select distinct prompt_variant_id as item from marts.fct_verdicts "
     "where audit_run_id = $run and prompt_variant_id is not null and starts_with(rater, 'person:')"
+)
+_REWORDINGS = (
+    "select * from rewordings where audit_run_id = $run and list_contains($tasks, task_id) order by task_id, wording_id"
 )
 TASKS = "select task_id from marts.dim_tasks where audit_run_id = $run"
 
@@ -127,15 +130,15 @@ def write_wordings(
     `write_sheet` does, DataError for a run without rewordings.
     """
     audit_run_id, published, chosen = _opened(settings, run, path, task, force=force)
-    rows = published.read(sql("annotation", "rewordings"), run=audit_run_id, tasks=chosen)
+    rows = published.read(over(_REWORDINGS, rewordings=sql("ask", "rewordings")), run=audit_run_id, tasks=chosen)
     if not rows:
         msg = f"run {audit_run_id} has no rewordings to rule on: templates and formats are none"
         raise DataError(msg)
     ruled = published.read(RULED, run=audit_run_id)
     cells = [
         {
-            "item": row["item"],
-            "task": row["task"],
+            "item": row["wording_id"],
+            "task": row["task_id"],
             "question": row["output_format"],
             "references": row["original"],
             "answer": row["rewording"],
@@ -148,7 +151,7 @@ def write_wordings(
         path=path,
         n_rows=len(rows),
         n_answers=len(rows),
-        n_ruled=len({row["item"] for row in ruled} & {row["item"] for row in rows}),
+        n_ruled=len({row["item"] for row in ruled} & {row["wording_id"] for row in rows}),
         strata={},
         promises=(),
         of_wordings=True,

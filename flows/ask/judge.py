@@ -32,7 +32,7 @@ from promptaudit.flows.plan.judge_requests import (
 from promptaudit.flows.system.keys import as_json, content_id, request_sha256, sent_by, verdict_id
 from promptaudit.flows.warehouse import Warehouse, now
 from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.flows.warehouse.sql import sql
+from promptaudit.flows.warehouse.sql import over, sql
 from promptaudit.models_registry.ages import age_of
 from promptaudit.models_registry.cards import JudgeCard, ModelCard, Price
 from promptaudit.udfs.scoring.verdict import SCHEMA, read_verdict
@@ -184,15 +184,16 @@ def missing_rulings(
 
 def _missing_meanings(warehouse: Warehouse, of_judge: Mapping[str, Any]) -> list[_OpenRuling]:
     """The rewordings that a judge has not ruled on, in this run or in an earlier one, whose rulings on the same texts land."""
-    known = warehouse.read(sql("ask", "known_meanings"), **of_judge)
+    rewordings = sql("ask", "rewordings")
+    known = warehouse.read(over(sql("ask", "known_meanings"), rewordings=rewordings), **of_judge)
     warehouse.land([("verdicts", frame_of("verdicts", [_taken_over(row, of_judge["run"]) for row in known]))])
-    rows = warehouse.read(sql("ask", "missing_meanings"), **of_judge)
+    rows = warehouse.read(over(sql("ask", "missing_meanings"), rewordings=rewordings), **of_judge)
     wordings = [
         _OpenRuling(
             repetition=row["repetition"],
             task_id=row["task_id"],
             sample_id="",
-            wording=Wording(row["wording_id"], row["original"], row["rewording"], row["output_format"] or ""),
+            wording=Wording(row["wording_id"], row["original"], row["rewording"], row["output_format"]),
         )
         for row in rows
     ]
