@@ -98,16 +98,22 @@ def _separator(head: str) -> str:
 
 
 def refuse_title(records: Iterator[list[str]], shown: str) -> None:
-    """Raises DataError where line 1 is a title: most of its fields are blank, and a line below names as many columns or more."""
+    """Raises DataError where line 1 is a title, and a line below names as many columns or more.
+
+    Most fields of a title are blank; where none is, all lines below have more fields, and the next one names them.
+    """
     first, *others = [*itertools.islice(records, _BELOW_A_TITLE)] or [[]]
-    filled = [field for field in first if field.strip()]
-    if len(first) > 1 and len(first) - len(filled) < 2:  # noqa: PLR2004 - an index has a column without a name
-        return
+    n_blank = sum(not field.strip() for field in first)
+    if len(first) > 1 and n_blank < 2:  # noqa: PLR2004 - an index has a column without a name
+        widths = {len(row) for row in others if row}
+        if len(others) < 2 or len(widths) > 1 or widths.pop() <= len(first):  # noqa: PLR2004 - names and a row
+            return
+        others = others[:1]
     for number, names in enumerate(others, start=2):
         bare = [name.strip() for name in names]
         are_names = len(set(bare)) == len(bare) >= max(2, len(first)) and all(map(_NAME.fullmatch, bare))
         if are_names:
-            blank = "has columns without a name" if len(first) > 1 else "is no header"
+            blank = "has columns without a name" if n_blank > 1 else "is no header"
             named = f"where line {number} names them ({', '.join(bare)[:80]}), delete what is above"
             msg = f"{shown} line 1 {blank}; {named}"
             raise DataError(msg)

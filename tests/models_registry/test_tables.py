@@ -47,6 +47,12 @@ def test_the_separator_that_a_spreadsheet_names_is_taken(tmp_path: Path) -> None
     ("content", "message"),
     [
         (b"id;text;label\n1;a\n", r"a\.csv row 1: 2 fields, the header has 3"),
+        (
+            b"Results,May\nid,text,label\n1,b,c\n",
+            r"a\.csv line 1 is no header; where line 2 names them \(id, text, label\)",
+        ),
+        (b"id,text\na,well, no\nb,no\n", r"a\.csv row 1: 3 fields, the header has 2"),
+        (b"id,text\na,well, no\n", r"a\.csv row 1: 3 fields, the header has 2"),
         ("id;text\n1;schön\n".encode("latin-1"), r"a\.csv: not readable as CSV: .*; save it as UTF-8"),
         ("id\ttext\n1\tx\n".encode("utf-16-le"), r"a\.csv line 1: NUL bytes in the header"),
     ],
