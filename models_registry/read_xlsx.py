@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_XML = 1 << 26  # bytes of all members, beyond `TIMES_XML` for each byte of the file
 TIMES_XML = 30
 MAX_ELEMENTS = 1 << 20  # beyond one for each two bytes of the file: a row is in memory with all that it nests
+LOSES_DIGITS = 10**15  # from here on Excel has put zeros, or a double another digit, in the place of the last ones
 MAX_ROWS = 1 << 20  # which no spreadsheet has more of
 _CHUNK = 1 << 20
 _FORMULA = b"<f"
@@ -122,7 +123,7 @@ def _rows(sheet: Worksheet, path: Path, shown: str) -> Iterator[list[str | None]
     limit = min(MAX_FILE, MAX_UNPACKED + TIMES_UNPACKED * path.stat().st_size)
     n_cells = n_characters = 0
     for number, cells in enumerate(sheet.iter_rows(), start=1):
-        row = [_text(cell) for cell in cells]
+        row = [_text(cell, shown) for cell in cells]
         n_cells += max(1, len(row))
         refuse_cells(number, -(-n_cells // number), most_cells(path), shown)
         n_characters += sum(len(text) for text in row if text)
@@ -135,12 +136,18 @@ def _rows(sheet: Worksheet, path: Path, shown: str) -> Iterator[list[str | None]
             yield row
 
 
-def _text(cell: Any) -> str | None:  # noqa: ANN401 - of a sheet that is read, or one for all that are blank
+def _text(cell: Any, shown: str) -> str | None:  # noqa: ANN401 - of a sheet that is read, or one for all that are blank
     value = cell.value
     if value is None:
         return None
     if isinstance(value, bool):
         return str(value).upper()
+    if isinstance(value, int | float) and abs(value) >= LOSES_DIGITS:
+        msg = (
+            f"{shown}: cell {cell.coordinate} is a number of more than 15 digits, of which a spreadsheet keeps 15: format its "
+            "column as text and enter it anew"
+        )
+        raise DataError(msg)
     if isinstance(value, int):
         zeros = _ZEROS.fullmatch(cell.number_format or "")  # 007 may be a number that is shown so
         return f"{'-' * (value < 0)}{abs(value):0{len(zeros[0]) if zeros else 1}d}"

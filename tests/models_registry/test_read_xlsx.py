@@ -83,6 +83,16 @@ def test_a_number_that_is_shown_with_zeros_keeps_them(tmp_path: Path) -> None:
     assert read_text_table(tmp_path / "a.xlsx").rows() == [("007", "1")]
 
 
+@pytest.mark.parametrize("value", [10**15, -(10**15), 1234567890123456789, 1.2345678901234568e16])
+def test_a_number_that_lost_digits_is_refused(tmp_path: Path, value: float) -> None:
+    with pytest.raises(
+        DataError, match=r"a\.xlsx: cell A3 is a number of more than 15 digits, .*: format its column as text"
+    ):
+        read_text_table(saved(tmp_path, [HEADER, [10**15 - 1, "a"], [value, "b"]]))
+    path = saved(tmp_path, [HEADER, [10**15 - 1, "a"], [str(value), "b"]])
+    assert read_text_table(path)["id"].to_list() == ["999999999999999", str(value)]
+
+
 def test_what_is_blank_around_the_rows_is_left_out(tmp_path: Path) -> None:
     path = saved(tmp_path, [[]], [[None], [" id ", None, "text", None], ["1", None, "a"], [], ["2"]])
     assert read_text_table(path).to_dicts() == [{"id": "1", "text": "a"}, {"id": "2", "text": ""}]
