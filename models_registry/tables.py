@@ -14,7 +14,7 @@ import polars as pl
 from promptaudit.models_registry.errors import DataError
 from promptaudit.models_registry.read_csv import MAX_TEXT, csv_frame, most_cells, refuse_cells, refuse_columns
 from promptaudit.models_registry.read_json import escape, json_of, lines_of
-from promptaudit.models_registry.unpack import unpacked
+from promptaudit.models_registry.unpack import ending_of, stem_of, unpacked
 
 __all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
 
@@ -44,14 +44,14 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
 
 
 def _read_text_table(path: Path, shown: str, *, keep_floats: bool) -> pl.DataFrame:
+    if "\x00" in str(path) or not path.is_file():
+        msg = f"{shown}: no such file{_nearest_file(path)}"
+        raise DataError(msg)
     reader = dict(zip(_SUFFIXES, (csv_frame, csv_frame, _jsonl, _jsonl, _parquet, _xlsx), strict=True)).get(
         path.suffix.lower()
     )
     if reader is None:
         msg = f"{shown}: not a .csv, .tsv, .jsonl, .parquet or .xlsx file{_SAVED_AS.get(path.suffix.lower(), '')}"
-        raise DataError(msg)
-    if "\x00" in str(path) or not path.is_file():
-        msg = f"{shown}: no such file{_nearest_file(path)}"
         raise DataError(msg)
     try:
         frame = reader(path, shown)
@@ -83,11 +83,13 @@ def _nearest_file(path: Path) -> str:
     """`; nearest: x` for the table beside it whose name is close, else nothing."""
     try:
         beside = {
-            each.stem: each.name for each in path.parent.iterdir() if each.suffix.lower() in _SUFFIXES and each != path
+            stem_of(each): each.name
+            for each in path.parent.iterdir()
+            if ending_of(each).startswith(_SUFFIXES) and each != path
         }
     except (OSError, ValueError):
         return ""
-    close = difflib.get_close_matches(path.stem, sorted(beside), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(stem_of(path), sorted(beside), n=1, cutoff=0.5)
     return f"; nearest: {beside[close[0]]}" if close else ""
 
 

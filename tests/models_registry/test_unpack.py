@@ -73,6 +73,19 @@ def test_a_file_that_grows_beyond_its_bound_is_refused_before_it_is_whole(
     assert not list(no_file_stays.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("answers.csv.gz", "; nearest: answer.csv"), ("yers.csv.zst", ""), ("answer.jsonl.gz", "; nearest: answer.csv")],
+)
+def test_a_packed_file_that_is_not_there_is_named(tmp_path: Path, name: str, nearest: str) -> None:
+    (tmp_path / "answer.csv").write_bytes(TEXT)
+    with pytest.raises(DataError, match=rf"{name}: no such file{nearest}$"):
+        read_text_table(tmp_path / name)
+    (tmp_path / "answer.csv").rename(tmp_path / "answer.csv.zst")
+    with pytest.raises(DataError, match=rf"{name}: no such file{nearest.replace('csv', 'csv.zst')}$"):
+        read_text_table(tmp_path / name)
+
+
 def test_what_is_not_packed_is_given_as_it_is(tmp_path: Path) -> None:
     with unpacked(tmp_path / "a.csv") as path:
         assert path == tmp_path / "a.csv"
