@@ -16,7 +16,7 @@ from promptaudit.models_registry.read_csv import MAX_TEXT, csv_frame, most_cells
 from promptaudit.models_registry.read_json import escape, json_of, lines_of
 from promptaudit.models_registry.unpack import ending_of, stem_of, unpacked
 
-__all__ = ["ESCAPED", "MAX_TEXT", "escape", "read_text_table", "refuse_long_texts"]
+__all__ = ["ESCAPED", "MAX_TEXT", "escape", "nearest_file", "read_text_table", "refuse_long_texts"]
 
 ESCAPED = "is_escaped"
 _ROWS_A_BATCH = 100_000
@@ -45,7 +45,7 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
 
 def _read_text_table(path: Path, shown: str, *, keep_floats: bool) -> pl.DataFrame:
     if "\x00" in str(path) or not path.is_file():
-        msg = f"{shown}: no such file{_nearest_file(path)}"
+        msg = f"{shown}: no such file{nearest_file(path)}"
         raise DataError(msg)
     reader = dict(zip(_SUFFIXES, (csv_frame, csv_frame, _jsonl, _jsonl, _parquet, _xlsx), strict=True)).get(
         path.suffix.lower()
@@ -79,8 +79,8 @@ def refuse_long_texts(frame: pl.DataFrame, shown: str) -> None:
             raise DataError(msg)
 
 
-def _nearest_file(path: Path) -> str:
-    """`; nearest: x` for the table beside it whose name is close, else nothing."""
+def nearest_file(path: Path) -> str:
+    """Returns `; nearest: x` for the table beside it whose name is close, else nothing."""
     try:
         beside = {
             stem_of(each): each.name

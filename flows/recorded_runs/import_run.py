@@ -51,7 +51,7 @@ from promptaudit.models_registry.cards import FormatLimits, JsonFieldReader, Rea
 from promptaudit.models_registry.errors import DataError, UsageError, nearest, raise_all
 from promptaudit.models_registry.extras import refused_scoring
 from promptaudit.models_registry.registry import Registry
-from promptaudit.models_registry.tables import ESCAPED
+from promptaudit.models_registry.tables import ESCAPED, nearest_file
 from promptaudit.models_registry.unpack import stem_of
 
 _ROWS_A_BATCH = 100_000
@@ -428,7 +428,7 @@ def _sha256(path: Path) -> str:
     try:
         return file_sha256(path)
     except FileNotFoundError:
-        msg = f"{path}: no such file"
+        msg = f"{path}: no such file{nearest_file(path)}"
         raise DataError(msg) from None
     except OSError as error:
         msg = f"{path}: cannot be read: {error.strerror}"

@@ -105,7 +105,16 @@ def test_import_refuses_nested_json(tmp_path: Path) -> None:
     refused(ended.err, "a.jsonl line 2", "not JSON")
 
 
+def test_a_file_that_is_not_there_is_said_with_the_nearest(tmp_path: Path) -> None:
+    predictions(tmp_path, GOOD_ROWS, "answers.csv")
+    ended = promptaudit(tmp_path, "import", "answer.csv.gz", "--labels", "a,b")
+    assert ended.code == 2
+    refused(ended.err, "answer.csv.gz: no such file; nearest: answers.csv")
+
+
 OPTIONS = [
+    (("--labels", "a,b", "--scale", "5"), ("--scale", "two numbers")),
+    (("--labels", "a,b", "--scale", "1,10"), ("--scale 1,10", "no answer has a score")),
     (("--labels", "a"), ("at least two",)),
     (("--labels", "a,a"), ("'a' stands twice",)),
     (("--labels", "low,high", "--level", "interval"), ("'low'", "no number")),
