@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-HEAVY = ("predictions", "attempts", "verdicts", "judge_controls", "rephrasings")
+HEAVY = ("predictions", "failed_predictions", "attempts", "verdicts", "judge_controls", "rephrasings")
 """The tables of raw that grow with every answer. Of engines, batches, judges, format_checks and format_validations a run has
 few rows, which its page and its comparisons read; cards, samples and wordings are what dimensions and later runs are made of."""
 

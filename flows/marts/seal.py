@@ -320,10 +320,10 @@ def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
     )
 
 
-def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
+def covered_rows(con: Connection, run: str, table: str, retired: Selection | None = None) -> pl.DataFrame:
     """Returns digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words.
 
-    Those of raw.predictions that stand as they were in raw.failed_predictions are left out.
+    Those of raw.predictions that stand as they were in raw.failed_predictions, or `retired` from there, are left out.
     """
     rows = con.execute(
         "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ? order by seal_index",
@@ -333,7 +333,7 @@ def covered_rows(con: Connection, run: str, table: str) -> pl.DataFrame:
     covered = pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
     if table != "predictions" or not _has_failed(con):
         return covered
-    failed = digests(con, of_run(f"raw.{FAILED}", run), sealed_columns(con, table), TABLES[table].key)
+    failed = digests(con, retired or of_run(f"raw.{FAILED}", run), sealed_columns(con, table), TABLES[table].key)
     return covered.join(failed, on=list(WORDS), how="anti")
 
 

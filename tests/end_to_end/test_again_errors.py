@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
+import polars as pl
 import pytest
 
+from promptaudit.flows.evidence.retain import restore, retain
+from promptaudit.flows.marts.publish import publish
+from promptaudit.flows.warehouse import Warehouse
 from tests.support.http_audit import query, write_cards
 from tests.support.loopback import LABELS, QuietHandler, completion_of, last_user, served_in_threads
 from tests.support.shell import Ended, promptaudit, sql
@@ -139,6 +143,22 @@ def test_a_kept_error_that_is_altered_or_removed_is_found(folder: Path) -> None:
         found = promptaudit(folder, "verify")
         assert found.code == 1
         assert "raw.failed_predictions" in found.out
+
+
+def test_kept_errors_retire_with_their_night(folder: Path) -> None:
+    assert run(folder, "--again-errors").code == 0
+    errors = rows(folder, FAILED)
+    assert run(folder, "--new").code == 0
+    warehouse = Warehouse(folder / "warehouse/audit.duckdb")
+    (retired,) = retain(warehouse, "asked", 1)
+    assert rows(folder, FAILED) == []
+    publish(warehouse)
+    untouched(folder)
+    archive = warehouse.places.archive / f"failed_predictions/audit_run_id={retired.audit_run_id}/data.parquet"
+    assert len(pl.read_parquet(archive)) == len(errors) == 4
+    restore(warehouse, retired.audit_run_id)
+    assert rows(folder, FAILED) == errors
+    untouched(folder)
 
 
 def test_an_erased_sample_is_not_asked_again_and_its_kept_error_is_erased(folder: Path) -> None:

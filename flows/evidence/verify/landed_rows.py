@@ -115,7 +115,7 @@ def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], check: R
     if broken is not None:
         check.differences.append(differs(kind=broken[0], which=f"seal_index={broken[1]}, table_name={table}"))
         return None
-    covered = covered_rows(place.con, run, table).sort("seal_index")
+    covered = _covered_rows(place, run, table).sort("seal_index")
     newest = covered.unique(subset="key", keep="last", maintain_order=True)
     if (
         newest.height < covered.height
@@ -132,6 +132,11 @@ def _covered(place: Place, run: str, table: str, chain: Sequence[Seal], check: R
     return newest
 
 
+def _covered_rows(place: Place, run: str, table: str) -> pl.DataFrame:
+    is_kept = table == "predictions" and _is_retired(place.con, run, FAILED)
+    return covered_rows(place.con, run, table, _archived(place, run, FAILED, RowCheck()) if is_kept else None)
+
+
 def _keeps_errors(seal: Seal, table: str) -> bool:
     """Returns whether a seal adds errors whose cells were asked again: rows of raw.predictions as they were."""
     failed = seal.entries["raw"].get(FAILED)
@@ -140,7 +145,7 @@ def _keeps_errors(seal: Seal, table: str) -> bool:
 
 def _check_blank(place: Place, run: str, table: str, source: Selection) -> list[SealDifference]:
     """Returns rows that were sealed again but not as an erasure leaves them, or without the note that an erasure leaves."""
-    covered = covered_rows(place.con, run, table)
+    covered = _covered_rows(place, run, table)
     keys = covered.filter(pl.col("key").is_duplicated())["key"].unique().to_list()
     if not keys:
         return []
