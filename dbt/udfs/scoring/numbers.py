@@ -77,7 +77,7 @@ def number(text: str) -> str | None:
     bare = _without_unit(_without_currency(_DEGREES.sub("", _DASHED.sub("", text)).strip()))
     if bare is None or _LEADING_COMMA.match(bare):
         return None
-    found = read_quantity(tidied(_with_points(bare)))
+    found = read_quantity(tidied(with_points(bare)))
     return None if found is None or found.name or any(map(_multiplies, found.unit)) else _decimal(found.value)
 
 
@@ -115,7 +115,7 @@ def _is_currency(word: str) -> bool:
     return any(map(_names_currency, (folded, folded.removesuffix("s"))))
 
 
-def _with_points(text: str) -> str:
+def with_points(text: str) -> str:
     """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
     comma = _COMMA.search(text)
     if comma is not None and (

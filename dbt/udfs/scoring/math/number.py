@@ -16,7 +16,7 @@ from promptaudit.udfs.scoring.math.vocabulary import is_name, unit_words
 MAX_CHARACTERS = 1_000
 """A longer text is no plain number: Python's conversion takes quadratic time."""
 
-_DECIMAL = r"(?:[0-9]{1,3}(?:[ ,][0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_DECIMAL = r"(?:[1-9][0-9]{0,2}(?:[ ,][0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SIGNED = rf"[-+]?\s*{_DECIMAL}"
 _NUMBER = re.compile(
     rf"(?:(?P<name>[A-Za-z])\s*=\s*)?(?P<sign>[-+]?)\s*"
@@ -28,7 +28,7 @@ _NUMBER = re.compile(
     r")"
 )
 _PERCENT = re.compile(r"\s*(?:\\?%|per ?cent\b)")
-_WRITTEN = re.compile(r"\\(?:text(?:rm|bf)?|mathrm|mbox)\s*\{([^{}]*)\}")
+WRITTEN = re.compile(r"\\(?:text(?:rm|bf|it)?|math(?:rm|bf|it)|mbox)\s*\{([^{}]*)\}")
 _UNIT = re.compile(r"[A-Za-z]+\.?(?:\^[23])?(?:(?:/| |-| per )[A-Za-z]+\.?(?:\^[23])?){0,7}")
 _ABBREVIATIONS = frozenset(("cm", "mm", "km", "kg", "mg", "ml", "ft", "in", "yd", "mi", "oz", "lb", "hr", "pm", "am"))
 
@@ -109,8 +109,7 @@ def _unit(rest: str) -> tuple[str, ...] | None:
     bare = rest.strip()
     if not bare:
         return ()
-    written = _WRITTEN.sub(r" \1 ", bare)
-    is_marked = written != bare
+    written = WRITTEN.sub(r" \1 ", bare)
     words = " ".join(written.replace("^{2}", "^2").replace("^{3}", "^3").replace(" ^", "^").split()).rstrip(".")
     if not _UNIT.fullmatch(words):
         return None
@@ -119,4 +118,4 @@ def _unit(rest: str) -> tuple[str, ...] | None:
         return None
     # "2 xy" and "2ab" are products: without \text{}, a unit has three letters and a space, or is well known
     is_word = len(first) > 2 and rest[0] == " " and not is_name(first)
-    return unit_words(words.replace("^", "")) if is_marked or is_word or first.lower() in _ABBREVIATIONS else None
+    return unit_words(words.replace("^", "")) if written != bare or is_word or first.lower() in _ABBREVIATIONS else None
