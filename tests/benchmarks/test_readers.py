@@ -20,7 +20,7 @@ MOST_MISREAD = {
     "json_field": 0.01,
     "regex": 0.05,
     "option_letter": 0.02,
-    "math_equal": 0.28,
+    "math_equal": 0.25,
 }
 
 
