@@ -29,9 +29,8 @@ from promptaudit.udfs.scoring.math.final_answer import (
     tidied,
 )
 from promptaudit.udfs.scoring.math.formula import Formula, OverlongFormula, UnreadableFormula, read_formula
-from promptaudit.udfs.scoring.math.number import WRITTEN, Quantity
+from promptaudit.udfs.scoring.math.number import WRITTEN, Quantity, with_points
 from promptaudit.udfs.scoring.math.pool import MathProcess
-from promptaudit.udfs.scoring.numbers import with_points
 from promptaudit.udfs.sql_function import sql_function
 
 SECONDS_PER_PAIR = 1.5

@@ -91,7 +91,7 @@ IN_OTHER_FORMS = [
     ("x = 0,75", "3/4"),
     ("1.234,5", "1234.5"),
     ("3,5 %", "0.035"),
-    ("Die Antwort ist -3,5 cm.", "-3.5"),
+    ("La risposta: -3,5 cm", "-3.5"),
     ("5,3", "3,5"),  # may be a list
     # an option's letter with its text
     (r"$\boxed{\textbf{(B) }12}$", "12"),
