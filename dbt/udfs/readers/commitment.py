@@ -269,7 +269,7 @@ _FIRST = re.compile(
     r"(?:because|since|as|weil|da|car|parce|porque|perché|omdat|ponieważ|потому|çünkü|因为|理由)\b)"
 )
 _BETWEEN = (
-    rf"[,/|&，、;–~～至到和や와과-]|(?<=[{_SIGNS}\"')\]]\s)(?=[\"'(\[]*{SIGN})|(?<=[\"')\]])(?=[\"'(\[])|"
+    rf"[,/|&，、;–~～至到和や와과-]|(?<={SIGN}\s)(?=[\"'(\[]*{SIGN})|(?<=[\"')\]])\s?(?=[\"'(\[])|"
     r"\b(?:or|and|to|vs|bzw|oder|und|ou|et|o|u|y|e|of|en|lub|ya da|veya|или|и|أو|and also|as well as|und auch|así como|"
     r"sowie|e anche|et aussi|i także|a také|i|a|og|och|ve|dan|và|ja|és|și|hoặc|hay|atau|eller|tai|vagy|sau|nebo|albo|"
     r"and/or|or maybe|or perhaps|و)\b|或者?|还是|または|か|と|또는|혹은|이나|या|और|หรือ|และ"

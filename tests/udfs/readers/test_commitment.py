@@ -150,6 +150,7 @@ PLAIN: list[tuple[Any, tuple[str, ...], str, str | None]] = [
     ("label", ("0", "1"), "1\nReason: toxic", "1"),
     ("first_integer", ("1", "2", "3", "4", "5"), "3. Neutral", "3"),
     ("first_integer", ("1", "2", "3", "4", "5"), "2) Disagree", "2"),
+    ("first_integer", ("1", "2", "3", "4", "5"), "3) 2-star service", "3"),
     ("first_integer", ("1", "2", "3", "4", "5"), "**4. Agree**", "4"),
     ("first_integer", ("1", "2", "3", "4", "5"), "Answer:\n4. Agree", "4"),
     ("first_integer", ("1", "2", "3", "4", "5"), "4、同意", "4"),
