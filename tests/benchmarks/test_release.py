@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import os
 import resource
 import shutil
 import statistics
 import subprocess
 import sys
-import tarfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.support.release import ROOT, check_out, environment
+
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
 
-ROOT = Path(__file__).parents[2]
-RELEASE = "953bed4"  # 0.1.0 as it stood before builds shared a process; moves with each release
 TIMES = 5
 FOUR = "model,sample_id,completion,gold_label,variant_index\nm,a,yes,yes,0\nm,b,no,no,0\nm,a,yes,yes,1\nm,b,yes,no,1\n"
 NIGHT = """
@@ -43,15 +40,11 @@ class Version:
 
     def run(self, *arguments: str) -> tuple[float, float]:
         """Runs a command from the shell; returns its seconds by the clock, and of processors with all it starts."""
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(str(self.checkout / part) for part in ("flows/python", "", "dbt")),
-            "PROMPTAUDIT_CACHE": str(self.folder / "cache"),
-            "COLUMNS": "120",
-        }
+        own = environment(self.checkout) | {"PROMPTAUDIT_CACHE": str(self.folder / "cache"), "COLUMNS": "120"}
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         is_one_package = (self.checkout / "flows" / "python").is_dir()  # else this environment's would run again
         line = [sys.executable, "-P", "-m", f"{'promptaudit.' * is_one_package}flows.cli", *arguments]
-        ran = subprocess.run(line, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        ran = subprocess.run(line, cwd=self.folder, env=own, capture_output=True, text=True, check=False)
         taken, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         assert ran.returncode in (0, 1), ran.stderr
         return taken, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -64,15 +57,8 @@ class Version:
 @pytest.fixture(scope="module")
 def versions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Version, Version]:
     """This checkout and the last release's, each with a folder of cards and answers."""
-    git = shutil.which("git") or "git"
-    archive = subprocess.run([git, "archive", RELEASE], cwd=ROOT, check=False, capture_output=True)
-    if archive.returncode:
-        pytest.skip(f"this clone does not have the last release, {RELEASE}")
-    release = tmp_path_factory.mktemp("release")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-        files.extractall(release, filter="data")
     found = []
-    for checkout in (ROOT, release):
+    for checkout in (ROOT, check_out(tmp_path_factory.mktemp("release"))):
         folder = tmp_path_factory.mktemp("folder")
         (folder / "four.csv").write_text(FOUR)
         (folder / "registry" / "audits").mkdir(parents=True)

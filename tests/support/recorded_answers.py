@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
-from promptaudit.udfs.readers.reading import read_answer
 from promptaudit.udfs.reasoning import parted
-from promptaudit.udfs.scoring.math.equal import MathEqual
-from promptaudit.udfs.scoring.math.final_answer import final_answer, is_mathematics
+from tests.support.readings import TODAY, Asked, readings
 
 FOLDER = Path(__file__).parents[1] / "recorded_answers"
 Outcome = Literal["right", "unread", "misread", "none"]
@@ -41,34 +39,39 @@ def texts(half: str) -> list[dict[str, Any]]:
 
 def read(half: str) -> Iterator[Read]:
     """Yields what every reader that is for a kind of text makes of the texts of a half."""
-    comparison = MathEqual(n_processes=1)
+    for reader, own in by_reader(half).items():
+        found = readings(TODAY, reader, [asked(reader, text) for text in own])
+        yield from read_as(reader, own, found)
+
+
+def read_as(reader: str, own: Sequence[dict[str, Any]], found: Sequence[str | None]) -> Iterator[Read]:
+    """Yields texts with what a reader found in them, and whether a person reads that."""
+    for text, label in zip(own, found, strict=True):
+        outcome: Outcome = "misread"
+        if label == text["reading"]:
+            outcome = "none" if label is None else "right"
+        elif label is None:
+            outcome = "unread"
+        yield Read(reader, text, label, outcome)
+
+
+def by_reader(half: str) -> dict[str, list[dict[str, Any]]]:
+    """Returns the texts of a half that each reader is for."""
+    own: dict[str, list[dict[str, Any]]] = {}
     for text in texts(half):
         for reader in READERS[text["kind"]]:
-            found = _by_math(text, comparison) if reader == "math_equal" else _by(reader, text)
-            reading = text["reading"]
-            outcome: Outcome = "misread"
-            if found == reading:
-                outcome = "none" if reading is None else "right"
-            elif found is None:
-                outcome = "unread"
-            yield Read(reader, text, found, outcome)
+            own.setdefault(reader, []).append(text)
+    return own
 
 
-def _by(reader: str, text: dict[str, Any]) -> str | None:
+def asked(reader: str, text: dict[str, Any]) -> Asked:
+    """Returns what a reader is told of a text."""
     labels, card = text.get("labels"), json.dumps(reader)
+    if reader == "math_equal":
+        return parted(text["completion"]).answer, card, labels, text["reading"]
     if reader == "option_letter":
         labels = list(ascii_uppercase[: len(text["choices"])])
         card = json.dumps({reader: labels})
     elif reader in ("json_field", "regex"):
         card = json.dumps({reader: text["field" if reader == "json_field" else "pattern"]})
-    return read_answer(text["completion"], card, labels).label
-
-
-def _by_math(text: dict[str, Any], comparison: MathEqual) -> str | None:
-    """The reading itself where the answer that is found equals it."""
-    answer = final_answer(parted(text["completion"]).answer)
-    if answer is None or text["reading"] is None:
-        return answer if answer is not None and is_mathematics(answer) else None
-    if comparison.equal(parted(text["completion"]).answer, [text["reading"]]).is_equal:
-        return str(text["reading"])
-    return answer if is_mathematics(answer) else None
+    return text["completion"], card, labels, text["reading"]

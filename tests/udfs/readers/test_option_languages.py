@@ -475,3 +475,102 @@ def test_a_hostile_text_is_over_at_once(piece: str) -> None:
     started = time.process_time()
     read_option(piece * (1_000_000 // len(piece)), UPPER)
     assert time.process_time() - started < 2
+
+
+OF_OTHERS = {
+    "B": [
+        "I would say B.",
+        "Some may disagree, but the answer is B.",
+        "The most likely answer is B.",
+        "Je dirais B",
+        "Yo diría B",
+    ],
+    "C": [
+        "Many would answer B. Yet C.",
+        "Many would answer B. I answer C.",
+        "Some people say B, but I think C.",
+        "Some say the answer is B. It is C.",
+        "Others choose B. C is right.",
+        "Everyone says B. However, C.",
+        "Viele würden B wählen. Doch C.",
+        "Die meisten sagen B, ich sage C.",
+        "Certains choisiraient B, mais la bonne réponse est C.",
+        "Algunos dirían B, pero la respuesta correcta es C.",
+        "Molti direbbero B, ma la risposta è C.",
+        "The answer B is a trap. The answer is C.",
+        "B might look right, but C.",
+    ],
+    None: [
+        "Most students pick B.",
+        "One would say B.",
+        "They say B.",
+        "It is often said that the answer is B.",
+        "Some say B, others C.",
+        "The answer B is a trap.",
+        "Answer B is tempting but wrong",
+        "Answer B has a typo.",
+        "The choice B is a common mistake.",
+        "Antwort B ist verlockend, aber falsch.",
+        "La réponse B est un piège.",
+        "La respuesta B es una trampa.",
+        "B might be right but C, too",
+        "The grade is a B.",
+    ],
+}
+RULED = {
+    "B": [
+        "✅ B) Paris",
+        "❌ A) Rome\n✅ B) Paris\n❌ C) Bonn",
+        "A) Rome ❌\nB) Paris ✅\n\nAnswer: B",
+        "**A) Rome** ❌\n**B) Paris** ✔️",
+        "☐ A\n☑ B",
+        "- [ ] A) Rome\n- [x] B) Paris",
+        "* A: ✗ too early\n* B: ✓ fits\n* C: ✗ too late",
+        "| A | Wrong |\n| B | Correct |",
+        "| Option | Verdict | Why |\n|---|---|---|\n| A | Wrong | old |\n| B | Correct | fits |\n| C | Wrong | new |",
+        "| Option | Right? |\n|:--|:--|\n| **A** | ❌ No |\n| **B** | ✅ Yes |",
+        "A. Rome: Incorrect, as it is in Italy.\nB. Paris: Correct, the capital.\nC. Bonn: Incorrect.",
+        "A: Falsch.\nB: Richtig.\nC: Falsch.",
+        "A : incorrect\nB : correct\nC : incorrect",
+        "A: incorrecta\nB: correcta\nC: incorrecta",
+        "A) Correct\nB) Incorrect\n\nAnswer: B",
+        r"$\boxed{\textbf{(B) }12}$",
+        r"The answer is \boxed{\textbf{(B)}\ \frac{\sqrt{3}}{2}}.",
+    ],
+    None: [
+        "❌ B",
+        "A) Rome ❌\nB) Paris ❌",
+        "✅ A) Rome\n✅ B) Paris",
+        "| A | ✓ |\n| B | ✓ |\n| C | ✗ |",
+        "A: left\nB: right",
+        "A) True\nB) False",
+        "A) Correct\nB) Incorrect",
+    ],
+}
+SPOKEN = {
+    "A": ["A: the capital", "A: I have been there", "1. A", "1. A\n2. A"],
+    "B": ["A: B", "A: I think it is B.", "A: Je dirais B"],
+    None: [
+        "A: I don't know.",
+        "B: I am not sure.",
+        "A: I'm sorry, I cannot help.",
+        "C: no idea",
+        "A: Ich weiß nicht.",
+        "A: Je ne sais pas.",
+        "A: No lo sé.",
+        "1. A\n2. C",
+        "Answers: A C",
+        "(A) (C)",
+        "A;C",
+        "A C",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("sign", "text"),
+    [(sign, text) for kind in (OF_OTHERS, RULED, SPOKEN) for sign, texts in kind.items() for text in texts],
+)
+def test_what_others_say_what_rows_rule_and_who_speaks(sign: str | None, text: str) -> None:
+    index = read_option(text, UPPER).index
+    assert (None if index is None else UPPER[index]) == sign
