@@ -58,7 +58,7 @@ DBT = PROMPTAUDIT_WAREHOUSE="$(CURDIR)/$(SITE)/audit.duckdb" $(BIN)/dbt --quiet 
 DBT_PLACES = --project-dir dbt --profiles-dir dbt --target-path "$(CURDIR)/$(SITE)/target" --log-path "$(CURDIR)/$(SITE)"
 docs: $(VENV)/dev.stamp ## Build the site of guide, commands, cards, tables and runbooks in build/docs/index.html, and compile the analyses
 	@rm -rf $(SITE) && mkdir -p $(SITE)/dbt
-	$(BIN)/python -c "from pathlib import Path; from promptaudit.flows.warehouse import Warehouse; Warehouse(Path('$(SITE)/audit.duckdb')).apply_schema()"
+	$(BIN)/python -c "from pathlib import Path; from promptaudit.warehouse import Warehouse; Warehouse(Path('$(SITE)/audit.duckdb')).apply_schema()"
 	$(DBT) run --empty $(DBT_PLACES)
 	$(DBT) docs generate --static $(DBT_PLACES)
 	@mv $(SITE)/target/static_index.html $(SITE)/dbt/index.html
@@ -108,7 +108,7 @@ $(VENV)/dev.stamp: $(VENV)/uv.stamp $(LOCKS)/dev.txt $(LOCKS)/model.txt pyprojec
 
 # compiled, ours too: where no byte code may be written later, each process would compile every module anew
 THIS_PACKAGE = $(UV) pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable . \
-	  && $(BIN)/python -m compileall -q flows models_registry dbt/udfs
+	  && $(BIN)/python -m compileall -q flows models_registry flows/promptaudit/udfs
 
 $(VENV)/uv.stamp: $(LOCKS)/uv.txt
 	@if ! $(BIN)/python -c "$(IS_NEW_ENOUGH)" 2>/dev/null; then \

@@ -7,7 +7,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PLACES = {"dbt/udfs": "promptaudit/udfs", "flows/python/promptaudit": "promptaudit"}
+PLACES = {"flows/promptaudit/udfs": "promptaudit/udfs", "flows/promptaudit/python": "promptaudit"}
 
 
 class Folders(BuildHookInterface[Any]):

@@ -15,8 +15,8 @@ import hypothesis
 import psutil
 import pytest
 
-from promptaudit.flows.settings import silence
-from promptaudit.flows.system.garbage import collect_rarely
+from promptaudit.system.garbage import collect_rarely
+from promptaudit.system.settings import silence
 
 if TYPE_CHECKING:
     from xdist.remote import Producer

@@ -1,5 +1,5 @@
 {# Which rows of a model break a rule about a figure, as a condition: a test selects them, and a build that finds some has the
-   figure NULL there (`promptaudit.flows.marts.settle`). #}
+   figure NULL there (`promptaudit.marts.settle`). #}
 {% macro breaks_sums_to_one(model, column_name, by) -%}
     ({{ by | join(', ') }}) in (
         select ({{ by | join(', ') }}) from {{ model }}

@@ -12,11 +12,11 @@ from typing import Any
 
 from typer.main import get_command
 
-from promptaudit.flows.cli import app
-from promptaudit.flows.cli.command_groups import GROUPS
-from promptaudit.flows.warehouse.figure_names import begin_with
-from promptaudit.models_registry.card_reference import reference
-from promptaudit.models_registry.mart_columns import dbt_project, declared_models
+from promptaudit.cli import app
+from promptaudit.cli.command_groups import GROUPS
+from promptaudit.registry.card_reference import reference
+from promptaudit.registry.mart_columns import dbt_project, declared_models
+from promptaudit.warehouse.figure_names import begin_with
 
 ROOT = Path(__file__).parents[2]
 SECTIONS: Mapping[str, tuple[str, ...]] = {

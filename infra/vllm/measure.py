@@ -32,9 +32,9 @@ from typing import Any
 import duckdb
 import httpx2
 
-from promptaudit.flows.engines.local_server.process import ServerProcess
-from promptaudit.flows.engines.vllm.command_line import interpreter, launch_of
-from promptaudit.models_registry.cards import ModelCard
+from promptaudit.engines.local_server.process import ServerProcess
+from promptaudit.engines.vllm.command_line import interpreter, launch_of
+from promptaudit.registry.cards import ModelCard
 
 QUESTIONS = Path(__file__).parents[2] / "models_registry/datasets/question_type.csv"
 GENERATE = Path(__file__).with_name("generate.py")
@@ -150,7 +150,7 @@ class Measurement:
     def _command(self, folder: Path, variables: Mapping[str, str], *words: str) -> tuple[float, float]:
         """Runs promptaudit to its end; returns its seconds, and those of processors that it and its children took."""
         before, began = _processor_seconds(), time.monotonic()
-        command = [sys.executable, "-P", "-m", "promptaudit.flows.cli", *words]
+        command = [sys.executable, "-P", "-m", "promptaudit.cli", *words]
         left = self._until - time.monotonic()
         subprocess.run(command, cwd=folder, env={**os.environ, **variables}, check=True, timeout=max(1, left))  # noqa: S603 - ours
         return time.monotonic() - began, _processor_seconds() - before

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from promptaudit.flows.ask.workers import _Ahead
-from promptaudit.flows.engines import Request
-from promptaudit.models_registry.errors import WarehouseLocked
+from promptaudit.ask.workers import _Ahead
+from promptaudit.engines import Request
+from promptaudit.registry.errors import WarehouseLocked
 from tests.support.engine_requests import request_of
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.ask.anchors import SENTENCES, WORDED, anchors_of, number_in_words, right_in_words, wrong_in_words
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.plan.judge_requests import Control
-from promptaudit.flows.system.keys import content_id
-from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.models_registry.registry import load_registry
-from promptaudit.models_registry.samples import Sample
+from promptaudit.ask.anchors import SENTENCES, WORDED, anchors_of, number_in_words, right_in_words, wrong_in_words
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.plan.judge_requests import Control
+from promptaudit.registry.registry import load_registry
+from promptaudit.registry.samples import Sample
+from promptaudit.system.keys import content_id
+from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse.rows import frame_of
 from tests.support.http_audit import AUDIT, ask, have_judged, opened, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 
@@ -134,7 +134,7 @@ def land_rulings(warehouse: Path, run: str, rulings: list[tuple[str, str, bool]]
 
 def next_night(warehouse: Path, registry: Path) -> tuple[str, Design]:
     """A run of its own, that began an hour from now."""
-    from promptaudit.flows.audit.runs import open_run
+    from promptaudit.audit.runs import open_run
 
     design = design_audit(load_registry([registry]), AUDIT)
     run = open_run(Warehouse(warehouse), design)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.ask import collect_batches
-from promptaudit.flows.engines.pacing import retry
-from promptaudit.models_registry.errors import BudgetReached, EngineError
+from promptaudit.ask import collect_batches
+from promptaudit.engines.pacing import retry
+from promptaudit.registry.errors import BudgetReached, EngineError
 from tests.support.batch_audit import ask, query, states, write_cards
 from tests.support.batch_server import RunningBatchServer, running_batch_server
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.audit import steps
-from promptaudit.flows.audit.steps import AuditRun
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.errors import EngineError, MeasureError
+from promptaudit.audit import steps
+from promptaudit.audit.steps import AuditRun
+from promptaudit.registry.errors import EngineError, MeasureError
+from promptaudit.system.display.progress import Progress
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import AUDIT, ask, cells, have_judged, opened, query, write_cards
 from tests.support.openai_server import running_server
 
@@ -20,7 +20,7 @@ FAULTS = ("status_500", "status_429", "reset", "hang", "truncated")
 @pytest.mark.slow
 def test_30_percent_faults_and_every_cell_lands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
-    monkeypatch.setattr("promptaudit.flows.engines.pacing.retry.FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("promptaudit.engines.pacing.retry.FIRST_WAIT_S", 0.01)
     warehouse = tmp_path / "audit.duckdb"
     with running_server(rates=dict.fromkeys(FAULTS, 0.06)) as server:
         limits = "{max_connections: 32, timeout_s: 1, max_attempts: 30}"
@@ -44,7 +44,7 @@ def test_an_answer_that_failed_midway_is_asked_again_of_models_judges_and_rephra
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
-    monkeypatch.setattr("promptaudit.flows.engines.pacing.retry.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("promptaudit.engines.pacing.retry.FIRST_WAIT_S", 0.001)
     warehouse = tmp_path / "audit.duckdb"
     with running_server(first={"failed_midway": 1}) as server:
         cards = write_cards(
@@ -77,7 +77,7 @@ def test_a_cell_whose_answers_never_end_is_left_for_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
-    monkeypatch.setattr("promptaudit.flows.engines.pacing.retry.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("promptaudit.engines.pacing.retry.FIRST_WAIT_S", 0.001)
     warehouse = tmp_path / "audit.duckdb"
     limits = "{max_connections: 4, max_attempts: 2}"
     with running_server(first={"failed_midway": 2}) as server:

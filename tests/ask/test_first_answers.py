@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.ask import first_answers
-from promptaudit.flows.ask.first_answers import Ceiling
-from promptaudit.models_registry.errors import MeasureError
+from promptaudit.ask import first_answers
+from promptaudit.ask.first_answers import Ceiling
+from promptaudit.registry.errors import MeasureError
 from tests.support.http_audit import ask, cells, write_cards
 from tests.support.openai_server import LABELS, running_server
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.ask import workers as asking
-from promptaudit.flows.plan.estimate import estimate_audit
-from promptaudit.flows.plan.judge_requests import KINDS
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.errors import BudgetReached, MeasureError
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.ask import workers as asking
+from promptaudit.plan.estimate import estimate_audit
+from promptaudit.plan.judge_requests import KINDS
+from promptaudit.registry.errors import BudgetReached, MeasureError
+from promptaudit.registry.registry import load_registry
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import AUDIT, ask, have_judged, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.ask import workers as asking
-from promptaudit.flows.ask.meters import RequestMeter
-from promptaudit.flows.engines.pacing import retry
-from promptaudit.models_registry.cards import Price
-from promptaudit.models_registry.errors import BudgetReached
+from promptaudit.ask import workers as asking
+from promptaudit.ask.meters import RequestMeter
+from promptaudit.engines.pacing import retry
+from promptaudit.registry.cards import Price
+from promptaudit.registry.errors import BudgetReached
 from tests.support.http_audit import ask, have_judged, query, write_cards
 from tests.support.openai_server import running_server
 
@@ -82,7 +82,7 @@ def test_a_cards_time_may_hold_no_second_round(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_fails_leaves_the_price_known() -> None:
-    from promptaudit.flows.engines import Answer
+    from promptaudit.engines import Answer
 
     meter = RequestMeter("m", 2, 0, Price(input_usd_per_mtok=1, output_usd_per_mtok=1))
     meter.count(Answer(attempts=()), None)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 

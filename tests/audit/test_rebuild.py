@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.audit import rebuild
-from promptaudit.flows.audit.runs import close_run, run_row
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.trust.command import trust_folder
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.rows import frame_of, task_row
-from promptaudit.models_registry.errors import ChangedCode, DataError
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.audit import rebuild
+from promptaudit.audit.runs import close_run, run_row
+from promptaudit.cards.trust.command import trust_folder
+from promptaudit.marts.transform import transform
+from promptaudit.registry.errors import ChangedCode, DataError
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.rows import frame_of, task_row
 from tests.support.own_code import PARSER, write_registry
 
 

@@ -27,7 +27,7 @@ def processor_seconds(folder: Path, *arguments: str) -> float:
 def test_an_import_costs_little_more_than_the_two_libraries_it_cannot_do_without(tmp_path: Path) -> None:
     (tmp_path / "four.csv").write_text(FOUR)
     bare = min(processor_seconds(tmp_path, "-c", LIBRARIES) for _ in range(2))
-    line = ("-m", "promptaudit.flows.cli", "import", "four.csv", "--labels", "yes,no")
+    line = ("-m", "promptaudit.cli", "import", "four.csv", "--labels", "yes,no")
     first = processor_seconds(tmp_path, *line, "--audit", "first")
     second = processor_seconds(tmp_path, *line, "--audit", "second")
     assert second < MOST * bare, f"{second:.1f} s of processors, the libraries alone {bare:.1f}"

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.system.helper_processes import end_children
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.marts.transform import transform
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.helper_processes import end_children
+from promptaudit.warehouse import Warehouse
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
 LABELS = ("number", "location", "person", "description", "entity", "abbreviation")

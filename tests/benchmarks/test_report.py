@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.page import render_parts
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.report.gather import gather
+from promptaudit.report.page import render_parts
+from promptaudit.warehouse import Warehouse
 from tests.support.imported_runs import COLOURS, Recorded, published
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]

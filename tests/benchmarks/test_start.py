@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptaudit.flows.system.child_processes import WATCHER
+from promptaudit.system.child_processes import WATCHER
 
 pytestmark = pytest.mark.benchmark
 
@@ -24,7 +24,7 @@ def seconds(*arguments: str) -> float:
 
 
 def test_help() -> None:
-    helped = min(seconds("-m", "promptaudit.flows.cli", "--help") for _ in range(3))
+    helped = min(seconds("-m", "promptaudit.cli", "--help") for _ in range(3))
     bare = min(seconds("-c", "import typer") for _ in range(3))
     print(f"\n--help {helped:.2f} s, import of typer alone {bare:.2f} s")
     assert helped < 0.5
@@ -55,7 +55,7 @@ def test_light_commands_cost_little_more_than_the_libraries_they_need(
         ("plan",): "import duckdb, typer, pydantic.main, polars, yaml, lark",
     }
     for command, peer in peers.items():
-        own, others = processor_seconds("-m", "promptaudit.flows.cli", *command), processor_seconds("-c", peer)
+        own, others = processor_seconds("-m", "promptaudit.cli", *command), processor_seconds("-c", peer)
         print(f"\n{command[0]} {own:.2f} s of a processor, `{peer}` {others:.2f} s: {own / others:.2f} times")
         assert own < 2 * others
     watcher, bare = processor_seconds("-S", str(WATCHER), "no mark"), processor_seconds("-c", "pass")

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from promptaudit.flows.cards.answer_format import how_to_answer, json_field
+from promptaudit.cards.answer_format import how_to_answer, json_field
 
 LABELS = ("positive", "negative")
 SAYS = (

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 import yaml
 
-from promptaudit.flows.cards.check_cards import check_audit
-from promptaudit.flows.plan.budget import Purse, budget_of
-from promptaudit.flows.plan.design import design_audit
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.wordings.paraphrase import paraphrase
-from promptaudit.models_registry.errors import CardError, EngineError, SeveralErrors, raise_all
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.ask.wordings.paraphrase import paraphrase
+from promptaudit.cards.check_cards import check_audit
+from promptaudit.plan.budget import Purse, budget_of
+from promptaudit.plan.design import design_audit
+from promptaudit.registry.errors import CardError, EngineError, SeveralErrors, raise_all
+from promptaudit.registry.registry import load_registry
+from promptaudit.warehouse import Warehouse
 from tests.support.files import write_files
 from tests.support.http_audit import opened
 from tests.support.shell import promptaudit

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.cards.check_cards import check_audit
-from promptaudit.models_registry.cards import FormatLimits
-from promptaudit.models_registry.errors import CardError
-from promptaudit.models_registry.registry import Registry, load_registry
+from promptaudit.cards.check_cards import check_audit
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.registry.errors import CardError
+from promptaudit.registry.registry import Registry, load_registry
 
 CARD = "a:\n  tasks: [question_type]\n  models: [lexical]\n  format:\n    expectations: {file}\n"
 BETWEEN = "expect_column_values_to_be_between"

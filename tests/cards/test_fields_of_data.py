@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 import yaml
 
-from promptaudit.flows.cards.fields_of_data import columns_of_fields, fields_asked_for, rule_of
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.cards.fields_of_data import columns_of_fields, fields_asked_for, rule_of
+from promptaudit.registry.errors import UsageError
 from tests.support.shell import promptaudit
 
 ROWS = "id,text,Total,date,currency,vendor\n" + "".join(

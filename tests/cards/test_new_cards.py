@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cards.check_cards import check_cards
-from promptaudit.flows.cards.new_cards import Endpoint, scaffold_for
-from promptaudit.flows.cards.task_of_data import columns_of
-from promptaudit.flows.cards.task_prompt import TaskPrompt
-from promptaudit.models_registry.errors import CardError, UsageError
-from promptaudit.models_registry.registry import load_registry
-from promptaudit.models_registry.task_cards import JsonFieldReader
+from promptaudit.cards.check_cards import check_cards
+from promptaudit.cards.new_cards import Endpoint, scaffold_for
+from promptaudit.cards.task_of_data import columns_of
+from promptaudit.cards.task_prompt import TaskPrompt
+from promptaudit.registry.errors import CardError, UsageError
+from promptaudit.registry.registry import load_registry
+from promptaudit.registry.task_cards import JsonFieldReader
 
 ROWS = "id,text,label\n" + "".join(f"{n:03},a text: {{x}} #{n},{'no' if n % 2 else 'on'}\n" for n in range(12))
 

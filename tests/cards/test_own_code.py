@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.ask.first_answers import label_reader, own_readers_of
-from promptaudit.flows.audit.manifest import manifest_of
-from promptaudit.flows.cards.check_cards import check_audit, check_cards
-from promptaudit.flows.cards.prices import price_of
-from promptaudit.flows.engines import Answer
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.trust.command import trust_folder
-from promptaudit.flows.warehouse.rows import reader_json
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import CardError, EngineError, UntrustedCard
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.ask.first_answers import label_reader, own_readers_of
+from promptaudit.audit.manifest import manifest_of
+from promptaudit.cards.check_cards import check_audit, check_cards
+from promptaudit.cards.prices import price_of
+from promptaudit.cards.trust.command import trust_folder
+from promptaudit.engines import Answer
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import CardError, EngineError, UntrustedCard
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse.rows import reader_json
 from tests.support.engine_requests import request_of
 from tests.support.own_code import LAB, PARSER, REWORDER, write_registry
 

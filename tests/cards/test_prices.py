@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cards.prices import price_of
-from promptaudit.flows.plan.estimate import estimate_audit
-from promptaudit.models_registry.cards import ModelCard, Price
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.cards.prices import price_of
+from promptaudit.plan.estimate import estimate_audit
+from promptaudit.registry.cards import ModelCard, Price
+from promptaudit.registry.registry import load_registry
 
 LISTED = Price(input_usd_per_mtok=0.15, output_usd_per_mtok=0.6)
 

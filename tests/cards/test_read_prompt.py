@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.cards.read_prompt import read_prompt
-from promptaudit.models_registry.errors import PromptauditError
+from promptaudit.cards.read_prompt import read_prompt
+from promptaudit.registry.errors import PromptauditError
 
 TURNS = [{"role": "system", "content": "Say yes or no."}, {"role": "user", "content": '{text} {"a": 1}'}]
 READ = (("system", "Say yes or no."), ("user", '{text} {"a": 1}'))

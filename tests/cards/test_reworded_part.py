@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from promptaudit.flows.cards.reworded_part import candidates, named_part, placed
-from promptaudit.flows.prompts.messages import Messages
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.cards.reworded_part import candidates, named_part, placed
+from promptaudit.prompts.messages import Messages
+from promptaudit.registry.errors import UsageError
 
 LABELS = ("positive", "negative")
 SHOT = (("user", "Review: Great."), ("assistant", "positive"))

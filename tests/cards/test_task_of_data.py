@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cards.task_of_data import columns_of, split_labels
-from promptaudit.models_registry.errors import DataError, UsageError
+from promptaudit.cards.task_of_data import columns_of, split_labels
+from promptaudit.registry.errors import DataError, UsageError
 
 
 def written(folder: Path, text: str) -> Path:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cards.placeholder_names import names_in_braces
-from promptaudit.flows.cards.read_prompt import ChatPrompt
-from promptaudit.flows.cards.task_of_data import columns_of
-from promptaudit.flows.cards.task_prompt import TaskPrompt, prompt_of_chat, prompt_of_instruction
-from promptaudit.flows.prompts.messages import prompt_of, render
-from promptaudit.models_registry.cards import TaskCard
-from promptaudit.models_registry.errors import UsageError
-from promptaudit.models_registry.samples import load_samples
+from promptaudit.cards.placeholder_names import names_in_braces
+from promptaudit.cards.read_prompt import ChatPrompt
+from promptaudit.cards.task_of_data import columns_of
+from promptaudit.cards.task_prompt import TaskPrompt, prompt_of_chat, prompt_of_instruction
+from promptaudit.prompts.messages import prompt_of, render
+from promptaudit.registry.cards import TaskCard
+from promptaudit.registry.errors import UsageError
+from promptaudit.registry.samples import load_samples
 from tests.support.shell import promptaudit
 
 ROWS = """id,review,Store name,labels,verdict

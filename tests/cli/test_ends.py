@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from promptaudit.flows.cli import INTERRUPTED, main
+from promptaudit.cli import INTERRUPTED, main
 
 LIBRARIES = """
 import logging, warnings
-from promptaudit.flows.cli import main
+from promptaudit.cli import main
 try:
     main(["--version"])
 except SystemExit:
@@ -28,8 +28,8 @@ def test_only_what_goes_on_is_said_to_go_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("promptaudit.flows.report.view.view", interrupted)
-    monkeypatch.setattr("promptaudit.flows.audit.rebuild.rebuild_runs", interrupted)
+    monkeypatch.setattr("promptaudit.report.view.view", interrupted)
+    monkeypatch.setattr("promptaudit.audit.rebuild.rebuild_runs", interrupted)
     before = signal.getsignal(signal.SIGTERM)
     try:
         with pytest.raises(SystemExit) as ended:

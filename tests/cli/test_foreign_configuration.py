@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cards.new_cards import scaffold
+from promptaudit.cards.new_cards import scaffold
 from tests.support.prefect_server import OVER, SOON_S, end_group, running_prefect, wait_for
 
 COMMAND = Path(sys.executable).parent / "promptaudit"
@@ -194,8 +194,8 @@ def foreign(tmp_path: Path) -> Iterator[Foreign]:
 
 LIBRARIES = """
 import json, logging, threading
-from promptaudit.flows.system.prefect_server import load_prefect
-from promptaudit.flows.formats.validate import SUMMARY_COLUMNS, Limit, _ask
+from promptaudit.system.prefect_server import load_prefect
+from promptaudit.audit.formats.validate import SUMMARY_COLUMNS, Limit, _ask
 
 load_prefect()
 from prefect.settings import PREFECT_LOGGING_SETTINGS_PATH, get_current_settings
@@ -214,7 +214,7 @@ planned = {"audit_id": "a", "n_rows": 1, "models": ["m"], "strategies": ["s"]}
 limit = Limit(name="every cell", column="n_missing", allowed=0, allowed_by="a test")
 said["offenders"] = _ask([row], planned, [limit], None)["offenders"]
 import apprise, openai, openlineage.client
-from promptaudit.flows.settings import Settings
+from promptaudit.system.settings import Settings
 said["heartbeat"] = Settings().heartbeat_url
 print(json.dumps(said))
 """

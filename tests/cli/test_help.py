@@ -6,8 +6,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from promptaudit.flows.cli import app
-from promptaudit.flows.cli.command_groups import GROUPS
+from promptaudit.cli import app
+from promptaudit.cli.command_groups import GROUPS
 
 COMMANDS = get_command(app).commands
 FITS = 66  # characters behind a name, where lines have 80

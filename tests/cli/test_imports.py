@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptaudit.flows.system.child_processes import WATCHER
+from promptaudit.system.child_processes import WATCHER
 
 # what takes longest to import, of all that this project installs
 HEAVY = {
@@ -37,7 +37,7 @@ HEAVY = {
 CARDS = {"yaml", "lark"}
 PROGRAM = """
 import json, sys
-from promptaudit.flows.cli import main
+from promptaudit.cli import main
 try:
     main(json.loads(sys.argv[1]))
 except SystemExit as ended:
@@ -89,7 +89,7 @@ def test_a_command_imports_what_it_uses(
 
 @pytest.mark.parametrize(
     "module",
-    ["promptaudit.flows.audit.run", "promptaudit.flows.evidence.verify", "promptaudit.flows.recorded_runs.import_run"],
+    ["promptaudit.audit.run", "promptaudit.evidence.verify", "promptaudit.exchange.recorded_runs.import_run"],
 )
 def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_steps(module: str) -> None:
     program = f"import sys, {module}; print({{name.partition('.')[0] for name in sys.modules}})"
@@ -101,7 +101,7 @@ def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_
 def test_a_bound_value_brings_no_pandas_and_who_needs_it_finds_it(tmp_path: Path) -> None:
     program = (
         "import sys, types, duckdb\n"
-        "from promptaudit.flows.cli import sparing_pandas\n"
+        "from promptaudit.cli import sparing_pandas\n"
         "with sparing_pandas():\n"
         "    assert duckdb.execute('select ?', ['a']).fetchall() == [('a',)]\n"
         "    assert 'pandas' not in sys.modules\n"

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.dbt_project import dbt
-from promptaudit.models_registry.mart_columns import dbt_project
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.audit.runs import close_run
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.marts.transform import transform
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.registry.registry import load_registry
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.dbt_project import dbt
 from tests.support.awkward_answers import ABCD, Case, Variant, answered
 from tests.support.judged_runs import Rulings
 from tests.support.published_copy import table

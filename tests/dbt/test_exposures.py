@@ -8,11 +8,11 @@ from pathlib import Path
 import yaml
 
 from promptaudit import flows, models_registry
-from promptaudit.flows.query.show_tables import described
-from promptaudit.flows.warehouse.figure_names import begin_with
-from promptaudit.flows.warehouse.sql import sql
-from promptaudit.models_registry.cards import AuditCard
-from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.query.show_tables import described
+from promptaudit.registry.cards import AuditCard
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.warehouse.figure_names import begin_with
+from promptaudit.warehouse.sql import sql
 
 FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
 MARTS = sorted(path.stem for path in (dbt_project() / "models" / "marts").rglob("*.sql"))

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.formats.validate import validate
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.system.keys import prompt_variant_id
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import FormatLimits
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.audit.formats.validate import validate
+from promptaudit.audit.runs import close_run
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.transform import transform
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.keys import prompt_variant_id
+from promptaudit.warehouse import Warehouse
 from tests.support.awkward_answers import Case, all_cases
 from tests.support.intervals import outside_in_rows
 from tests.support.slow_measures import entropy, inter, inter_model, intra, stability

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptaudit.flows.marts import relations
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.settings import SILENT
-from promptaudit.flows.system import user_cache
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.marts import relations
+from promptaudit.marts.transform import transform
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.system import user_cache
+from promptaudit.system.settings import SILENT
 from promptaudit.udfs import COMPARISON_IDS, RUN_IDS
+from promptaudit.warehouse import Warehouse
 
 # models that only rename, hand on or hold what another model decides
 UNDECIDING = {"dim_audit_runs", "dim_models", "dim_samples", "rpt_not_derived"}
@@ -93,7 +93,7 @@ def test_unit_tests(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()
     if (
         parsed := user_cache.read(f"{warehouse.name}.msgpack")
-    ) is not None:  # as `promptaudit.flows.marts.transform` keeps it
+    ) is not None:  # as `promptaudit.marts.transform` keeps it
         (tmp_path / "target" / "partial_parse.msgpack").write_bytes(parsed)
     variables = {"PROMPTAUDIT_WAREHOUSE": f"./{warehouse.name}", RUN_IDS: "", COMPARISON_IDS: ""}
     done = subprocess.run(

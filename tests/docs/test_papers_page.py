@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from promptaudit.models_registry.cards import RephraserCard
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.registry.cards import RephraserCard
+from promptaudit.registry.registry import load_registry
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "infra/examples/papers.md").read_text(encoding="utf-8")

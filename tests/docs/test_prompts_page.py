@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cards.check_cards import check_cards
-from promptaudit.flows.prompts import templates
-from promptaudit.flows.prompts.messages import left_open, prompt_of
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.cards.check_cards import check_cards
+from promptaudit.prompts import templates
+from promptaudit.prompts.messages import left_open, prompt_of
+from promptaudit.registry.registry import load_registry
 from tests.support.shell import promptaudit, sql
 
 PAGE = (Path(__file__).parents[2] / "infra/guide/prompts.md").read_text(encoding="utf-8")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from promptaudit.flows.cli import app
-from promptaudit.flows.warehouse.figure_names import begin_with
-from promptaudit.models_registry.mart_columns import dbt_project, declared_models
-from promptaudit.models_registry.registry import KINDS
+from promptaudit.cli import app
+from promptaudit.registry.mart_columns import dbt_project, declared_models
+from promptaudit.registry.registry import KINDS
+from promptaudit.warehouse.figure_names import begin_with
 
 ROOT = Path(__file__).parents[2]
 SOURCES = runpy.run_path(str(ROOT / "infra/site/sources.py"))

@@ -11,9 +11,9 @@ from typing import ClassVar
 import polars as pl
 import pytest
 
-from promptaudit.flows.evidence.retain import restore, retain
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.evidence.retain import restore, retain
+from promptaudit.marts.publish import publish
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import query, write_cards
 from tests.support.loopback import LABELS, QuietHandler, completion_of, last_user, served_in_threads
 from tests.support.shell import Ended, promptaudit, sql

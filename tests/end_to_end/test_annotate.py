@@ -13,19 +13,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from promptaudit.flows.annotation.write_sheet import cell_of
-from promptaudit.flows.ask.infer import infer
-from promptaudit.flows.ask.judge import judge
-from promptaudit.flows.audit.runs import close_run, open_run
-from promptaudit.flows.engines import silent
-from promptaudit.flows.evidence.trace.gather import trace
-from promptaudit.flows.plan.budget import Purse, budget_of
-from promptaudit.flows.plan.design import design_audit
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import row_id
-from promptaudit.flows.wordings.paraphrase import paraphrase
-from promptaudit.models_registry.registry import SHIPPED, load_registry
+from promptaudit.ask.infer import infer
+from promptaudit.ask.judge import judge
+from promptaudit.ask.wordings.paraphrase import paraphrase
+from promptaudit.audit.runs import close_run, open_run
+from promptaudit.engines import silent
+from promptaudit.evidence.trace.gather import trace
+from promptaudit.exchange.annotation.write_sheet import cell_of
+from promptaudit.plan.budget import Purse, budget_of
+from promptaudit.plan.design import design_audit
+from promptaudit.registry.registry import SHIPPED, load_registry
 from promptaudit.udfs.templates.prediction_powered import LEAST_RULED
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import row_id
 from tests.support.shell import Ended, promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the run is derived three times

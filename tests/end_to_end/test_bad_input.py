@@ -12,8 +12,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.schema import SCHEMA_VERSION
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.schema import SCHEMA_VERSION
 from tests.support.shell import promptaudit
 
 GOOD_ROWS = "model,sample_id,completion,repetition\nm,1,a,1\nm,1,b,2\nm,2,b,1\nm,2,b,2\n"

@@ -14,24 +14,24 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptaudit.flows.audit.rebuild import rebuild_runs
-from promptaudit.flows.comparison.compare import Pair, compare
-from promptaudit.flows.display.encode import encoded
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.evidence.trace import trace
-from promptaudit.flows.evidence.trace.gather import Trace
-from promptaudit.flows.evidence.trace.recompute import agrees, recompute
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.seal import SEALED
-from promptaudit.flows.report import REPORT, report
-from promptaudit.flows.report.verify_file import figures_of, verify_report
-from promptaudit.flows.report.verify_file import verify_with_pages as verify
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.flows.warehouse.dbt_project import dbt
-from promptaudit.flows.warehouse.figure_names import figure_id, grains, row_id
-from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.audit.rebuild import rebuild_runs
+from promptaudit.evidence.trace import trace
+from promptaudit.evidence.trace.gather import Trace
+from promptaudit.evidence.trace.recompute import agrees, recompute
+from promptaudit.marts.comparison.compare import Pair, compare
+from promptaudit.marts.publish import publish
+from promptaudit.marts.seal import SEALED
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.report import REPORT, report
+from promptaudit.report.verify_file import figures_of, verify_report
+from promptaudit.report.verify_file import verify_with_pages as verify
+from promptaudit.system.display.encode import encoded
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse.dbt_project import dbt
+from promptaudit.warehouse.figure_names import figure_id, grains, row_id
+from promptaudit.warehouse.rows import frame_of
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 
 pytestmark = pytest.mark.timeout(1200)

@@ -31,5 +31,5 @@ def test_a_run_of_four_rows_passes_through_few_files(tmp_path: Path) -> None:
         ended = promptaudit(tmp_path, "run", "tiny", "--registry", "cards", "--json")
     assert ended.code == 0, ended.err
     assert ended.json()["n_asked"] == 4
-    assert "flows/ask/infer.py" in found
+    assert "flows/promptaudit/ask/infer.py" in found
     assert len(found) <= MOST, "\n".join(sorted(found))

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.report.summary import summary_of
-from promptaudit.flows.report.terminal.closing import closing_lines
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.report.summary import summary_of
+from promptaudit.report.terminal.closing import closing_lines
+from promptaudit.warehouse import Warehouse
 from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

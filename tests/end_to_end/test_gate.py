@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from junitparser import Error, Failure, JUnitXml
 
-from promptaudit.flows.warehouse import now
+from promptaudit.warehouse import now
 from tests.support.handmade_warehouse import MARTS, Gated
 from tests.support.shell import TIMEOUT_S, environment, promptaudit
 
 pytestmark = pytest.mark.slow
 
-PROMPTAUDIT = f'promptaudit() {{ "{sys.executable}" -m promptaudit.flows.cli "$@"; }}\n'
+PROMPTAUDIT = f'promptaudit() {{ "{sys.executable}" -m promptaudit.cli "$@"; }}\n'
 CARD = "own:\n  tasks: [question_type]\n  models: [lexical]\n  max_age: 2d\n  gate:\n"
 PASSES = "sensitivity_corrected_high <= 0.2"
 FAILS = "micro_f1 >= 0.9 at task_id = question_type"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.marts.transform import transform
+from promptaudit.registry.registry import load_registry
+from promptaudit.warehouse import Warehouse
 from tests.support.published_copy import table
 
 pytestmark = pytest.mark.slow  # tests/udfs/test_ground_truth.py holds the measures themselves against the same figures

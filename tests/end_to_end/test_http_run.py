@@ -18,8 +18,8 @@ from tests.support.shell import promptaudit, promptaudit_process, sql, start
 
 STEP = """
 from pathlib import Path
-from promptaudit.flows.audit.steps import AuditRun, transform
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.audit.steps import AuditRun, transform
+from promptaudit.warehouse import Warehouse
 
 warehouse = Warehouse(Path("warehouse/audit.duckdb"))
 (run,) = warehouse.read("select audit_run_id from raw.audit_runs")

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.prompts.as_sent import SentPrompts
-from promptaudit.flows.prompts.put_samples import json_of
-from promptaudit.flows.prompts.variations.input_noise import NOISES
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.marts.transform import transform
+from promptaudit.prompts.as_sent import SentPrompts
+from promptaudit.prompts.put_samples import json_of
+from promptaudit.prompts.variations.input_noise import NOISES
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import query
 from tests.support.kinds_audit import MOODS, messages_got, start, write_registry
 from tests.support.knowing_server import KnowingServer, knowing_server

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.warehouse.figure_names import figure_id
 from tests.support.knowing_server import KnowingServer, knowing_server
 from tests.support.shell import promptaudit, sql
 

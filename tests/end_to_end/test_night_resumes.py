@@ -11,9 +11,9 @@ from unittest import mock
 
 import pytest
 
-from promptaudit.flows.audit import steps
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.audit import steps
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.warehouse import Warehouse
 from tests.support.shell import Ended, promptaudit, sql
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
@@ -115,7 +115,7 @@ def test_cut_short_after_its_run_again_and_again_the_night_goes_on(
     (folder / "registry/audits/small.yml").write_text(audit)
     new: tuple[str, ...] = ("--new",)
     for step in steps:
-        with mock.patch(f"promptaudit.flows.nightly.after_run.{step}", interrupt):
+        with mock.patch(f"promptaudit.nightly.after_run.{step}", interrupt):
             assert nightly(folder, webhooks, *new).code == 130
         new = ()
     ended = nightly(folder, webhooks)
@@ -131,7 +131,7 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
         raise WarehouseError(msg)
 
     before = len(told(webhooks))
-    with mock.patch("promptaudit.flows.nightly.after_run.compare", broken):
+    with mock.patch("promptaudit.nightly.after_run.compare", broken):
         for _ in range(2):
             ended = nightly(folder, webhooks)
             assert ended.code == 2
@@ -144,8 +144,8 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
 def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
     before = len(told(webhooks))
     with (
-        mock.patch("promptaudit.flows.nightly.after_run.compare", side_effect=lambda *_, **__: time.sleep(60)),
-        mock.patch("promptaudit.flows.nightly.night.longest", return_value=timedelta(seconds=3)),
+        mock.patch("promptaudit.nightly.after_run.compare", side_effect=lambda *_, **__: time.sleep(60)),
+        mock.patch("promptaudit.nightly.night.longest", return_value=timedelta(seconds=3)),
     ):
         ended = nightly(folder, webhooks)
     assert ended.code == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.report.chart_files import FIGURES
+from promptaudit.report.chart_files import FIGURES
 from tests.support.openai_server import RunningServer
 from tests.support.paper_runs import BARRIE, ERRICA, HUA, PEOPLE, Paper, have_people_rule, run_paper
 from tests.support.paper_server import running_papers

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse
 from tests.support.shell import promptaudit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -20,7 +20,7 @@ import psutil
 import pytest
 import yaml
 
-from promptaudit.flows.warehouse.figure_names import grains
+from promptaudit.warehouse.figure_names import grains
 from tests.support.http_audit import AUDIT, cells, query, write_cards
 from tests.support.openai_server import LABELS, RunningServer, running_server
 from tests.support.prefect_server import (

@@ -15,19 +15,19 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.evidence.terminal import tree_of
-from promptaudit.flows.evidence.trace import trace
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.prompts.as_sent import SentPrompts
-from promptaudit.flows.query.export_run import export_run
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.report import as_written
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import row_id
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.audit.runs import close_run
+from promptaudit.evidence.terminal import tree_of
+from promptaudit.evidence.trace import trace
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.marts.transform import transform
+from promptaudit.prompts.as_sent import SentPrompts
+from promptaudit.query.export_run import export_run
+from promptaudit.registry.registry import load_registry
+from promptaudit.report import as_written
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import row_id
 from tests.report.test_browser import opened
 from tests.support.http_audit import ask
 from tests.support.kinds_audit import messages_got, write_registry
@@ -167,7 +167,7 @@ def test_a_click_in_the_grid_shows_what_was_sent(sent: Sent, audit: str, browser
 
 def test_a_page_without_room_says_so(sent: Sent, browser: Any, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    with mock.patch("promptaudit.flows.report.answers_grid.pack.MOST_SHOWN", 0):
+    with mock.patch("promptaudit.report.answers_grid.pack.MOST_SHOWN", 0):
         page.write_text(as_written(sent.warehouse, sent.runs["moods"], "full"), encoding="utf-8")
     view, *_ = opened(browser, page, 1280, "light")
     view.locator("#answers").scroll_into_view_if_needed()
@@ -181,7 +181,7 @@ def test_what_another_version_sent_is_not_shown_otherwise(sent: Sent) -> None:
     run = sent.runs["moods"]
     with (
         sent.warehouse.published.connect() as con,
-        mock.patch("promptaudit.flows.prompts.variations.input_noise._recased", lambda word, *_: word[::-1]),
+        mock.patch("promptaudit.prompts.variations.input_noise._recased", lambda word, *_: word[::-1]),
     ):
         prompts = SentPrompts(con, run)
         cells = sent.cells("moods")

@@ -152,7 +152,7 @@ def at_terminal(folder: Path, answer: bytes | signal.Signals, *arguments: str, *
     """Runs a command with a terminal for stdin and stderr and answers its question, once, when it is asked."""
     ours, theirs = pty.openpty()
     running = subprocess.Popen(
-        [sys.executable, "-m", "promptaudit.flows.cli", *arguments],
+        [sys.executable, "-m", "promptaudit.cli", *arguments],
         cwd=folder,
         env=environment(**extra),
         stdin=theirs,

@@ -9,9 +9,9 @@ from unittest import mock
 
 import pytest
 
-from promptaudit.flows.audit import steps
-from promptaudit.flows.trial.base_run import choose
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.audit import steps
+from promptaudit.trial.base_run import choose
+from promptaudit.warehouse import Warehouse
 from tests.support.shell import promptaudit, sql
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

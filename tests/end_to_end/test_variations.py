@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.warehouse.figure_names import figure_id
 from tests.support.shell import promptaudit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.engines import Answer, Request, open_engine, silent
-from promptaudit.flows.engines.python_function import PythonEngine, prompt_of
-from promptaudit.flows.system.keys import content_id
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
-from promptaudit.models_registry.registry import Entry
+from promptaudit.engines import Answer, Request, open_engine, silent
+from promptaudit.engines.python_function import PythonEngine, prompt_of
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
+from promptaudit.registry.registry import Entry
+from promptaudit.system.keys import content_id
 from tests.support.engine_requests import request_of
 from tests.support.own_code import entry_of as own_entry
 
@@ -46,7 +46,7 @@ def answers(entry: Entry, *requests: Request, say: Callable[[str], None] = silen
 
 @pytest.fixture(autouse=True)
 def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("promptaudit.flows.engines.python_function.wait_before", lambda _: 0.0)
+    monkeypatch.setattr("promptaudit.engines.python_function.wait_before", lambda _: 0.0)
 
 
 @pytest.mark.parametrize(

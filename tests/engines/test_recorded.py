@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from promptaudit.flows.engines import Answer, open_engine
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import CardError, DataError
-from promptaudit.models_registry.registry import Entry
+from promptaudit.engines import Answer, open_engine
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import CardError, DataError
+from promptaudit.registry.registry import Entry
 from tests.support.engine_requests import request_of
 
 

@@ -20,21 +20,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from promptaudit.flows.audit.rebuild import rebuild_runs
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.evidence.retain import restore, retain, retired_runs
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.flows.warehouse.selection import Selection
-from promptaudit.flows.wordings.variants import earlier_proposals
-from promptaudit.models_registry.cards import FormatLimits
-from promptaudit.models_registry.errors import UsageError, WarehouseError
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.ask.wordings.variants import earlier_proposals
+from promptaudit.audit.rebuild import rebuild_runs
+from promptaudit.audit.runs import close_run
+from promptaudit.evidence.retain import restore, retain, retired_runs
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.registry.errors import UsageError, WarehouseError
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
 from promptaudit.udfs.retired import HEAVY
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.rows import frame_of
+from promptaudit.warehouse.selection import Selection
 from tests.support.http_audit import query
 from tests.support.imported_runs import Recorded, published
 from tests.support.landed_nights import AUDIT, FIRST, land_night, run_id
@@ -263,7 +263,7 @@ def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
         frame.write_parquet(draft)
 
     with monkeypatch.context() as patch:
-        patch.setattr("promptaudit.flows.warehouse.archive.write_parquet", one_answer_otherwise)
+        patch.setattr("promptaudit.warehouse.archive.write_parquet", one_answer_otherwise)
         with pytest.raises(WarehouseError, match=r"reads back otherwise than the rows of raw.predictions"):
             retain(Warehouse(warehouse), AUDIT, 1)
     assert landed(warehouse, older) == before
@@ -275,8 +275,8 @@ def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from promptaudit.flows.evidence.retain import retain
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.evidence.retain import retain
+from promptaudit.warehouse import Warehouse
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # as a full disk: the write that crosses it fails
@@ -303,8 +303,8 @@ KILLED = """
 import os, signal, sys
 from contextlib import contextmanager
 from pathlib import Path
-from promptaudit.flows.evidence import retain as retaining
-from promptaudit.flows.warehouse import Warehouse, archive
+from promptaudit.evidence import retain as retaining
+from promptaudit.warehouse import Warehouse, archive
 
 left = 0
 

@@ -15,19 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.display.encode import encoded
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.gate.accept import pin_run, waive_run
-from promptaudit.flows.gate.check import check_run
-from promptaudit.flows.gate.formats import junit, markdown, write_junit, write_markdown
-from promptaudit.flows.gate.outcome import GateResult, RuleResult, RuleRow
-from promptaudit.flows.gate.source import Parts
-from promptaudit.flows.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
-from promptaudit.flows.report.sections.gate_rules import gate_rules
-from promptaudit.flows.report.summary import gate_of
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.models_registry.errors import CardError, UsageError, WarehouseError
+from promptaudit.gate.accept import pin_run, waive_run
+from promptaudit.gate.check import check_run
+from promptaudit.gate.formats import junit, markdown, write_junit, write_markdown
+from promptaudit.gate.outcome import GateResult, RuleResult, RuleRow
+from promptaudit.gate.source import Parts
+from promptaudit.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
+from promptaudit.registry.errors import CardError, UsageError, WarehouseError
+from promptaudit.report.sections.gate_rules import gate_rules
+from promptaudit.report.summary import gate_of
+from promptaudit.system.display.encode import encoded
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse, now
 from tests.report.sections.test_sections_across_tasks import report_data
 from tests.support.handmade_warehouse import NAMES, Gated, run_id
 from tests.support.published_copy import table
@@ -81,10 +81,10 @@ def test_a_rule_holds_for_every_row_it_selects(tmp_path: Path) -> None:
 def test_the_outcome_is_the_worst_of_the_rows(
     tmp_path_factory: pytest.TempPathFactory, limit: float, op: str, figures: list[float | None]
 ) -> None:
-    from promptaudit.flows.gate.source import Source
-    from promptaudit.flows.gate.value_rules import check_values
-    from promptaudit.models_registry.gate_rules import ValueRule
-    from promptaudit.models_registry.gates import parse_rule
+    from promptaudit.gate.source import Source
+    from promptaudit.gate.value_rules import check_values
+    from promptaudit.registry.gate_rules import ValueRule
+    from promptaudit.registry.gates import parse_rule
 
     source = Source(Warehouse(tmp_path_factory.getbasetemp() / "none.duckdb"), None, run_id("a"), frozenset())
     source._marts[f"rpt_audit {run_id('a')}"] = [

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.comparison.result import RunComparison
-from promptaudit.flows.display.compared import RunsCompared
-from promptaudit.flows.gate.approve import EXIT_CODES, approve, parse_approval
-from promptaudit.flows.gate.inside import pairs_inside
-from promptaudit.flows.gate.source import Parts
-from promptaudit.models_registry.errors import UsageError
-from promptaudit.models_registry.gates import parse_rule
+from promptaudit.gate.approve import EXIT_CODES, approve, parse_approval
+from promptaudit.gate.inside import pairs_inside
+from promptaudit.gate.source import Parts
+from promptaudit.marts.comparison.result import RunComparison
+from promptaudit.registry.errors import UsageError
+from promptaudit.registry.gates import parse_rule
+from promptaudit.system.display.compared import RunsCompared
 from tests.gate.test_check import one, row, states
 from tests.support.handmade_warehouse import NAMES, Gated, run_id
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from promptaudit.flows.gate.check import check_run
-from promptaudit.flows.gate.outcome import RuleResult
-from promptaudit.flows.gate.terminal import lines_of_rule
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.gate.check import check_run
+from promptaudit.gate.outcome import RuleResult
+from promptaudit.gate.terminal import lines_of_rule
+from promptaudit.warehouse import Warehouse
 from tests.support.handmade_warehouse import TABLES, Gated
 
 MARTS = (*TABLES, "rpt_night_states", "rpt_night_verdicts", "fct_samples_lost", "dim_samples")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.gate.check import check_run
-from promptaudit.flows.gate.outcome import RuleResult
-from promptaudit.flows.gate.terminal import figures_of
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.gate.check import check_run
+from promptaudit.gate.outcome import RuleResult
+from promptaudit.gate.terminal import figures_of
+from promptaudit.warehouse import Warehouse
 from tests.support.handmade_warehouse import TABLES, Gated
 
 MARTS = (*TABLES, "rpt_night_states", "rpt_night_verdicts", "rpt_alarms")

@@ -19,19 +19,19 @@ import psutil
 import pytest
 import yaml
 
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.evidence.retain import retire_again
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.relations import relations
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.system import user_cache
-from promptaudit.flows.system.helper_processes import DBT, end_children, start
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.dbt_project import compiled, dbt
-from promptaudit.models_registry.errors import WarehouseError
-from promptaudit.models_registry.mart_columns import dbt_project
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.audit.runs import close_run
+from promptaudit.evidence.retain import retire_again
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.marts.relations import relations
+from promptaudit.marts.transform import transform
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.registry.registry import load_registry
+from promptaudit.system import user_cache
+from promptaudit.system.helper_processes import DBT, end_children, start
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.dbt_project import compiled, dbt
 
 ANSWERS = """\
 model,sample_id,completion,gold_label,variant_index,repetition
@@ -290,7 +290,7 @@ def test_a_build_has_the_memory_that_it_is_given_and_leaves_nothing_beside_the_w
     of_a_killed_one.mkdir()
     (tmp_path / "kept").write_text("kept")
     link.symlink_to(tmp_path)
-    monkeypatch.setattr("promptaudit.flows.warehouse.dbt_project.duckdb_memory", lambda _: "24MiB")
+    monkeypatch.setattr("promptaudit.warehouse.dbt_project.duckdb_memory", lambda _: "24MiB")
     with pytest.raises(WarehouseError) as error:
         derive(warehouse, run)
     too_little = r"transform: \w+ failed: DuckDB's 24MiB of memory are too little; PROMPTAUDIT_MEMORY gives it more"
@@ -305,10 +305,10 @@ def test_a_build_has_the_memory_that_it_is_given_and_leaves_nothing_beside_the_w
 def test_the_child_ends_with_whoever_started_it_in_the_middle_of_a_build(built: tuple[Path, str]) -> None:
     warehouse, run = built
     script = (
-        "import sys; from pathlib import Path; from promptaudit.flows.marts.transform import transform\n"
-        "from promptaudit.flows.system.helper_processes import start\n"
-        "from promptaudit.flows.warehouse import Warehouse\n"
-        "w = Path(sys.argv[1]); print(start('promptaudit.flows.marts.dbt_child', w.name).process.pid, flush=True)\n"
+        "import sys; from pathlib import Path; from promptaudit.marts.transform import transform\n"
+        "from promptaudit.system.helper_processes import start\n"
+        "from promptaudit.warehouse import Warehouse\n"
+        "w = Path(sys.argv[1]); print(start('promptaudit.marts.dbt_child', w.name).process.pid, flush=True)\n"
         "transform(Warehouse(w), [sys.argv[2]], 'after_formats')"
     )
     line = [sys.executable, "-P", "-c", script, str(warehouse), run]
@@ -353,7 +353,7 @@ def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tup
     assert Path(process_for(warehouse).cwd()) not in (warehouse.parent, target, tmp_path)
 
 
-@pytest.mark.parametrize("module", ["promptaudit.flows.formats.expectations", "promptaudit.flows.marts.dbt_child"])
+@pytest.mark.parametrize("module", ["promptaudit.audit.formats.expectations", "promptaudit.marts.dbt_child"])
 def test_a_child_that_nobody_gave_a_folder_removes_none(tmp_path: Path, module: str) -> None:
     (tmp_path / "mine").write_text("kept")
     line = [sys.executable, "-P", "-m", module, "audit.duckdb"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptaudit.flows.marts.describe import describe_marts
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.seal import views
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import descriptions
-from promptaudit.models_registry.mart_columns import dbt_project, declared_models
+from promptaudit.marts.describe import describe_marts
+from promptaudit.marts.publish import publish
+from promptaudit.marts.seal import views
+from promptaudit.registry.mart_columns import dbt_project, declared_models
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import descriptions
 from tests.support.handmade_warehouse import Gated
 
 COMMENTS = "select table_name, column_name, comment from duckdb_columns() where schema_name = 'marts'"

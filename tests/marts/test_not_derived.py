@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from promptaudit.flows.audit.rebuild import rebuild_runs
-from promptaudit.flows.audit.run import RunResult
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.evidence.verify import verify
-from promptaudit.flows.marts import dbt_child
-from promptaudit.flows.marts.not_derived import lines_of, not_derived
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, run_import
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse, dbt_project
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.audit.rebuild import rebuild_runs
+from promptaudit.audit.run import RunResult
+from promptaudit.evidence.verify import verify
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, run_import
+from promptaudit.marts import dbt_child
+from promptaudit.marts.not_derived import lines_of, not_derived
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
 from promptaudit.udfs import arrow
 from promptaudit.udfs.differences import wording_choices
 from promptaudit.udfs.sql_function import SqlFunction
+from promptaudit.warehouse import Warehouse, dbt_project
 from tests.support.intervals import figures_of_marts, outside_in_marts
 from tests.support.shell import promptaudit_process
 

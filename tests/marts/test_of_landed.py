@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from polars.testing import assert_frame_equal
 
-from promptaudit.flows.marts.of_landed import MACROS, mart_of_landed, queries_of
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.marts.of_landed import MACROS, mart_of_landed, queries_of
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import NAMES, built
 from tests.support.prebuilt_folders import shape
 

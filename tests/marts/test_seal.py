@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.evidence.retain import restore, retain
-from promptaudit.flows.evidence.terminal import line_of_difference
-from promptaudit.flows.evidence.verify.runs import VerifyResult
-from promptaudit.flows.marts import publish as publishing
-from promptaudit.flows.marts.digests import digests, packed, unpacked
-from promptaudit.flows.marts.manifest import made_by
-from promptaudit.flows.marts.publish import is_published, publish
-from promptaudit.flows.marts.seal import seals
-from promptaudit.flows.report.verify_file import verify_with_pages as verify
-from promptaudit.flows.system.keys import sha256_of
-from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.flows.warehouse.figure_names import grains
-from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.flows.warehouse.selection import Selection
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.evidence.retain import restore, retain
+from promptaudit.evidence.terminal import line_of_difference
+from promptaudit.evidence.verify.runs import VerifyResult
+from promptaudit.marts import publish as publishing
+from promptaudit.marts.digests import digests, packed, unpacked
+from promptaudit.marts.manifest import made_by
+from promptaudit.marts.publish import is_published, publish
+from promptaudit.marts.seal import seals
+from promptaudit.registry.errors import UsageError
+from promptaudit.report.verify_file import verify_with_pages as verify
+from promptaudit.system.keys import sha256_of
+from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse.figure_names import grains
+from promptaudit.warehouse.rows import frame_of
+from promptaudit.warehouse.selection import Selection
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.landed_nights import AUDIT, land_night
@@ -295,9 +295,7 @@ def test_views_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated:
 @pytest.fixture
 def _as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Marts row by row come out of no rows, so nothing derives them again here: tests/end_to_end/test_evidence.py does."""
-    monkeypatch.setattr(
-        sys.modules["promptaudit.flows.evidence.verify.runs"], "check_again", lambda _, found, __: found
-    )
+    monkeypatch.setattr(sys.modules["promptaudit.evidence.verify.runs"], "check_again", lambda _, found, __: found)
 
 
 @pytest.mark.usefixtures("_as_found")
@@ -450,7 +448,7 @@ def test_files_that_a_publication_cut_short_left_behind_come_with_the_next(
     gated: Gated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sealed_night(gated)
-    monkeypatch.setattr("promptaudit.flows.marts.publish._export", stopped)
+    monkeypatch.setattr("promptaudit.marts.publish._export", stopped)
     with pytest.raises(KeyboardInterrupt):
         sealed_night(gated, 1)
     monkeypatch.undo()
@@ -533,8 +531,8 @@ def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
 ) -> None:
     base, run = sealed_night(gated), sealed_night(gated, 1)
     newer = made_by() | {"dbt_project": "1" * 64}
-    monkeypatch.setattr("promptaudit.flows.marts.seal.made_by", lambda: newer)
-    monkeypatch.setattr("promptaudit.flows.evidence.verify.marts.made_by", lambda: newer)
+    monkeypatch.setattr("promptaudit.marts.seal.made_by", lambda: newer)
+    monkeypatch.setattr("promptaudit.evidence.verify.marts.made_by", lambda: newer)
     land_night(gated.warehouse, 2)
     publish(Warehouse(gated.warehouse))  # by the new version, without a build
     change(gated.warehouse, "create schema if not exists staging; create view staging.stg_comparisons as select 2 as x")

@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 from pydantic import SecretStr
 
-from promptaudit.flows.marts import write_lake as writing
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.write_lake import SCHEMAS, write_lake
-from promptaudit.flows.warehouse import Published, Warehouse
-from promptaudit.flows.warehouse.lake import Lake, lake_of_settings, read_lake
-from promptaudit.models_registry.errors import UsageError, WarehouseError
+from promptaudit.marts import write_lake as writing
+from promptaudit.marts.publish import publish
+from promptaudit.marts.write_lake import SCHEMAS, write_lake
+from promptaudit.registry.errors import UsageError, WarehouseError
+from promptaudit.warehouse import Published, Warehouse
+from promptaudit.warehouse.lake import Lake, lake_of_settings, read_lake
 from tests.support.handmade_warehouse import Gated
 from tests.support.lakes import KINDS, PlacedLake, placed_lake, rows_of
 from tests.support.prefect_server import wait_for
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 READER = """
 import sys, time
 from pathlib import Path
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse
 published = Warehouse(Path("warehouse/audit.duckdb")).published
 Path(sys.argv[1]).touch()
 while not Path(sys.argv[2]).exists():
@@ -169,7 +169,7 @@ def test_the_command_line_answers_from_a_lake_as_from_the_copy(lake: PlacedLake,
 
     def answer(*line: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, **lake.variables, **variables}
-        command = [sys.executable, "-m", "promptaudit.flows.cli", *line]
+        command = [sys.executable, "-m", "promptaudit.cli", *line]
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
     here = answer("sql", query, "--format", "csv", cwd=gated.warehouse.parents[1])

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.nightly.tonight import is_missed, longest, record_night, tonights_run
-from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.models_registry.cards import AuditCard
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.nightly.tonight import is_missed, longest, record_night, tonights_run
+from promptaudit.registry.cards import AuditCard
+from promptaudit.registry.errors import UsageError
+from promptaudit.warehouse import Warehouse, now
 from tests.support.landed_nights import AUDIT, land_night
 
 FIRST, SECOND = datetime(2026, 11, 2, 2), datetime(2026, 11, 3, 2)
@@ -51,7 +51,7 @@ def test_a_new_night_is_another_unless_the_flow_run_that_began_it_is_taken_again
         con.execute("update raw.audit_runs set flow_run_id = 'of a night'")
     found = {}
     for flow_run in (None, "of a night", "another"):
-        monkeypatch.setattr("promptaudit.flows.audit.runs.flow_run_id", lambda flow_run=flow_run: flow_run)
+        monkeypatch.setattr("promptaudit.audit.runs.flow_run_id", lambda flow_run=flow_run: flow_run)
         found[flow_run] = [
             tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND, new=new) for new in (True, False)
         ]
@@ -59,7 +59,7 @@ def test_a_new_night_is_another_unless_the_flow_run_that_began_it_is_taken_again
     assert later != run
     with Warehouse(warehouse).write() as con:
         con.execute("update raw.audit_runs set flow_run_id = 'of a night' where audit_run_id = ?", [run])
-    monkeypatch.setattr("promptaudit.flows.audit.runs.flow_run_id", lambda: "of a night")
+    monkeypatch.setattr("promptaudit.audit.runs.flow_run_id", lambda: "of a night")
     with pytest.raises(UsageError, match=f"run {run}, which this flow run began, was followed by {later}"):
         tonights_run(Warehouse(warehouse), card(), AUDIT, PLAN, SECOND, new=True)
     assert found == {None: [None, None], "of a night": [run, run], "another": [None, None]}

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.audit.rebuild import rebuild_runs
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.nightly.faults import Answer, Copy, Fault, fault_of, incident_of, land_copy
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.audit.rebuild import rebuild_runs
+from promptaudit.nightly.faults import Answer, Copy, Fault, fault_of, incident_of, land_copy
+from promptaudit.registry.errors import UsageError
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse
 from tests.support.prebuilt_folders import shape
 from tests.support.shell import promptaudit, promptaudit_process
 
@@ -174,7 +174,7 @@ def test_lost_samples_are_told_and_nothing_is_written_or_sent(recorded: Path, tm
 
 @pytest.mark.slow
 def test_a_fault_that_no_night_tells_of_is_1(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("promptaudit.flows.nightly.rehearse.NIGHTS", 1)
+    monkeypatch.setattr("promptaudit.nightly.rehearse.NIGHTS", 1)
     ended = promptaudit(recorded, "rehearse", "facts", *OPTIONS)
     assert ended.code == 1, ended.err
     fault = "4 samples lost under every wording: steady / short_facts / simple"

@@ -82,7 +82,7 @@ def test_deploying_twice_leaves_each_thing_once(deployed: PrefectServer) -> None
     assert set(found) == set(pool_of)
     for name, each in found.items():
         assert each["work_pool_name"] == pool_of[name]
-        assert each["entrypoint"] == "promptaudit.flows.nightly.flow.nightly"
+        assert each["entrypoint"] == "promptaudit.nightly.flow.nightly"
         assert each["global_concurrency_limit"]["limit"] == 1
         assert each["concurrency_options"]["collision_strategy"] == "ENQUEUE"
         (step,) = each["pull_steps"]

@@ -17,9 +17,9 @@ import pytest
 import typer.main
 import yaml
 
-from promptaudit.flows.cli import app, hoisted
-from promptaudit.flows.nightly.deployments import POOLS
-from promptaudit.flows.settings import SILENT
+from promptaudit.cli import app, hoisted
+from promptaudit.nightly.deployments import POOLS
+from promptaudit.system.settings import SILENT
 from tests.support.shell import promptaudit
 
 ROOT = Path(__file__).parents[2]
@@ -215,7 +215,7 @@ def test_deployments_run_the_nightly_flow_with_arguments_it_takes() -> None:
     taken = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
     for deployment in PREFECT["deployments"]:
         # imported from the installed package: as a file, its folder would be searched first, and holds a trust, a plan, a run
-        assert deployment["entrypoint"] == "promptaudit.flows.nightly.flow.nightly"
+        assert deployment["entrypoint"] == "promptaudit.nightly.flow.nightly"
         assert set(deployment["parameters"]) <= taken
         assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
         (schedule,) = deployment["schedules"]

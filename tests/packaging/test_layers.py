@@ -21,14 +21,16 @@ OF_NO_ROOM = {"benchmarks", "dbt", "docs", "end_to_end", "models_registry", "pac
 
 MATHEMATICS = {"entr", "expit", "gammaln", "logit", "xlog1py", "xlogy"}
 DISTRIBUTIONS = {
-    "dbt/udfs/differences/difference.py": {"stdtr"},  # p of a difference: every other one goes through it
-    "dbt/udfs/differences/detectable.py": {"nctdtrinc", "ndtri", "stdtrit"},  # the power of that test
-    "dbt/udfs/nights/lost_samples.py": {"bdtrc"},  # p of how many wordings of a sample turned: a count, no difference
+    "flows/promptaudit/udfs/differences/difference.py": {"stdtr"},  # p of a difference: every other one goes through it
+    "flows/promptaudit/udfs/differences/detectable.py": {"nctdtrinc", "ndtri", "stdtrit"},  # the power of that test
+    "flows/promptaudit/udfs/nights/lost_samples.py": {
+        "bdtrc"
+    },  # p of how many wordings of a sample turned: a count, no difference
     # a quantile becomes an interval
-    "dbt/udfs/resampling.py": {"ndtri", "stdtrit"},  # of one figure, and of the largest of several
-    "dbt/udfs/designs/widths.py": {"stdtrit"},  # of many designs at once
-    "dbt/udfs/measures/variation_spread.py": {"chdtri"},  # of a variance
-    "dbt/udfs/measures/wording_accuracies.py": {"ndtri"},  # of the worst and the best wording
+    "flows/promptaudit/udfs/resampling.py": {"ndtri", "stdtrit"},  # of one figure, and of the largest of several
+    "flows/promptaudit/udfs/designs/widths.py": {"stdtrit"},  # of many designs at once
+    "flows/promptaudit/udfs/measures/variation_spread.py": {"chdtri"},  # of a variance
+    "flows/promptaudit/udfs/measures/wording_accuracies.py": {"ndtri"},  # of the worst and the best wording
 }
 """What is imported of distributions, module by module: import-linter knows no names within scipy."""
 IMPORTS = re.compile(
@@ -37,7 +39,9 @@ IMPORTS = re.compile(
 
 
 def test_one_room_tests_differences() -> None:
-    sources = [path for room in ("dbt/udfs", "flows", "models_registry") for path in (ROOT / room).rglob("*.py")]
+    sources = [
+        path for room in ("flows/promptaudit/udfs", "flows", "models_registry") for path in (ROOT / room).rglob("*.py")
+    ]
     imported = {str(path.relative_to(ROOT)): ", ".join(IMPORTS.findall(path.read_text("utf-8"))) for path in sources}
     found = {module: set(names.split(", ")) - MATHEMATICS for module, names in imported.items() if names}
     assert {module: names for module, names in found.items() if names} == DISTRIBUTIONS
@@ -64,21 +68,21 @@ def test_the_layers_hold(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("models_registry/errors.py", "import promptaudit.flows.system.keys"),
-        ("models_registry/errors.py", "import promptaudit.udfs.measures.entropy"),
-        ("models_registry/errors.py", "import prefect"),
-        ("dbt/udfs/measures/entropy.py", "import promptaudit.models_registry.errors"),
-        ("dbt/udfs/measures/entropy.py", "import duckdb"),
-        ("dbt/udfs/measures/entropy.py", "import promptaudit.udfs.stability.krippendorff"),
-        ("dbt/udfs/measures/pairs.py", "import promptaudit.udfs.measures.consistency"),
-        ("flows/system/keys.py", "import duckdb"),
-        ("flows/system/keys.py", "from prefect import task"),
-        ("flows/system/keys.py", "import great_expectations"),
-        ("flows/system/keys.py", "from promptaudit import runs"),
+        ("flows/promptaudit/registry/errors.py", "import promptaudit.system.keys"),
+        ("flows/promptaudit/registry/errors.py", "import promptaudit.udfs.measures.entropy"),
+        ("flows/promptaudit/registry/errors.py", "import prefect"),
+        ("flows/promptaudit/udfs/measures/entropy.py", "import promptaudit.registry.errors"),
+        ("flows/promptaudit/udfs/measures/entropy.py", "import duckdb"),
+        ("flows/promptaudit/udfs/measures/entropy.py", "import promptaudit.udfs.stability.krippendorff"),
+        ("flows/promptaudit/udfs/measures/pairs.py", "import promptaudit.udfs.measures.consistency"),
+        ("flows/promptaudit/system/keys.py", "import duckdb"),
+        ("flows/promptaudit/system/keys.py", "from prefect import task"),
+        ("flows/promptaudit/system/keys.py", "import great_expectations"),
+        ("flows/promptaudit/system/keys.py", "from promptaudit import runs"),
     ],
 )
 def test_a_breach_is_noticed(tmp_path: Path, module: str, line: str) -> None:
-    for package in ("flows", "models_registry", "dbt/udfs"):
+    for package in ("flows", "models_registry", "flows/promptaudit/udfs"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=NO_BYTECODE)
     shutil.copyfile(ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
     with (tmp_path / module).open("a", encoding="utf-8") as file:

@@ -12,10 +12,10 @@ import pytest
 import typer.main
 import yaml
 
-from promptaudit.flows.cli import app
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL, TABLES
-from promptaudit.models_registry.task_cards import SCORED_BY
+from promptaudit.cli import app
+from promptaudit.registry.task_cards import SCORED_BY
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from tests.support.files import tracked
 
 ROOT = Path(__file__).parents[2]

@@ -64,7 +64,7 @@ def installed_files(environment: Path) -> dict[str, tuple[int, int]]:
 
 def placed(name: str) -> str:
     """Where a file of the checkout lies in the wheel."""
-    places = {"flows/python/promptaudit/": "", "dbt/udfs/": "udfs/", "dbt/": "flows/dbt_project/"}
+    places = {"flows/promptaudit/python/": "", "flows/promptaudit/udfs/": "udfs/", "dbt/": "flows/dbt_project/"}
     for folder, place in places.items():
         if name.startswith(folder):
             return f"{PACKAGE}/{place}{name.removeprefix(folder)}"
@@ -80,21 +80,21 @@ def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
         text = archive.read(next(name for name in archive.namelist() if name.endswith("/entry_points.txt"))).decode()
     assert held == expected
-    assert "promptaudit = promptaudit.flows.cli:main" in text
+    assert "promptaudit = promptaudit.cli:main" in text
     for needed in (
-        "flows/warehouse/schema.sql",
-        "flows/report/queries/disagreements.sql",
-        "flows/report/judged.html.j2",
-        "flows/report/answers_grid.html.j2",
-        "flows/report/answers_grid/answers_grid.css",
-        "flows/report/answers_grid/grid.js",
-        "flows/report/queries/grid_answers.sql",
-        "flows/report/first_screen.html.j2",
-        "flows/report/screen_parts.html.j2",
-        "flows/report/section_parts.html.j2",
-        "flows/report/comparison.html.j2",
-        "flows/report/queries/compared_answers.sql",
-        "flows/report/report.html.j2",
+        "flows/promptaudit/warehouse/schema.sql",
+        "flows/promptaudit/report/queries/disagreements.sql",
+        "flows/promptaudit/report/judged.html.j2",
+        "flows/promptaudit/report/answers_grid.html.j2",
+        "flows/promptaudit/report/answers_grid/answers_grid.css",
+        "flows/promptaudit/report/answers_grid/grid.js",
+        "flows/promptaudit/report/queries/grid_answers.sql",
+        "flows/promptaudit/report/first_screen.html.j2",
+        "flows/promptaudit/report/screen_parts.html.j2",
+        "flows/promptaudit/report/section_parts.html.j2",
+        "flows/promptaudit/report/comparison.html.j2",
+        "flows/promptaudit/report/queries/compared_answers.sql",
+        "flows/promptaudit/report/report.html.j2",
         "models_registry/templates/multiple_choice.yml",
         "flows/dbt_project/dbt_project.yml",
         "flows/dbt_project/models/marts/reporting/rpt_audit.sql",
@@ -121,7 +121,7 @@ def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Pat
     assert str(ROOT) not in path, "the checkout must not be importable"
     assert str(ROOT / "dbt") not in path
 
-    told = "from promptaudit.flows.marts.manifest import made_by; print(made_by())"
+    told = "from promptaudit.marts.manifest import made_by; print(made_by())"
     here_made, there_made = (
         called(python, "-c", told, cwd=here, environment=variables)
         for python in (sys.executable, environment / "bin" / "python")

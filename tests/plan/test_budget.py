@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.plan.budget import Budget, most_usd
-from promptaudit.models_registry.cards import Price, Sampling
-from promptaudit.models_registry.errors import BudgetReached, EngineError
+from promptaudit.plan.budget import Budget, most_usd
+from promptaudit.registry.cards import Price, Sampling
+from promptaudit.registry.errors import BudgetReached, EngineError
 from tests.support.engine_requests import request_of
 from tests.support.http_audit import ask, cells, opened, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
@@ -26,7 +26,7 @@ def server() -> Iterator[RunningServer]:
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUDIT_KEY", "sk-0123456789abcdef")
-    monkeypatch.setattr("promptaudit.flows.engines.pacing.retry.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("promptaudit.engines.pacing.retry.FIRST_WAIT_S", 0.001)
 
 
 def landed(warehouse: Path) -> list[tuple[object, ...]]:

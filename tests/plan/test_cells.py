@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cards.check_cards.cards import perturbed_last
-from promptaudit.flows.plan.design import design_audit
-from promptaudit.models_registry.errors import CardError
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.cards.check_cards.cards import perturbed_last
+from promptaudit.plan.design import design_audit
+from promptaudit.registry.errors import CardError
+from promptaudit.registry.registry import load_registry
 from tests.support.files import write_files
 from tests.support.http_audit import ask, write_cards
 from tests.support.openai_server import running_server

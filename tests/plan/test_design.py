@@ -8,21 +8,21 @@ from unittest import mock
 
 import pytest
 
-from promptaudit.flows.ask.judge import asked_judges
-from promptaudit.flows.audit.run import run_audit
-from promptaudit.flows.audit.runs import open_run
-from promptaudit.flows.audit.steps import AuditRun, Outcome, RunOptions
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.plan.cells import CellsInWarehouse, missing_requests, template_of
-from promptaudit.flows.plan.design import design_audit
-from promptaudit.flows.plan.estimate import estimate_audit
-from promptaudit.flows.plan.judge_requests import Ruling, asked_again, controls_of, judge_key, rulings_of
-from promptaudit.flows.settings import Settings
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.wordings.variants import landed_variants
-from promptaudit.models_registry.cards import JudgeCard
-from promptaudit.models_registry.errors import CardError, UsageError
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.ask.judge import asked_judges
+from promptaudit.ask.wordings.variants import landed_variants
+from promptaudit.audit.run import run_audit
+from promptaudit.audit.runs import open_run
+from promptaudit.audit.steps import AuditRun, Outcome, RunOptions
+from promptaudit.plan.cells import CellsInWarehouse, missing_requests, template_of
+from promptaudit.plan.design import design_audit
+from promptaudit.plan.estimate import estimate_audit
+from promptaudit.plan.judge_requests import Ruling, asked_again, controls_of, judge_key, rulings_of
+from promptaudit.registry.cards import JudgeCard
+from promptaudit.registry.errors import CardError, UsageError
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import ask, query
 
 MODELS = "m: {engine: embedded, model: examinee, examinee: {accuracy: 0.5}}\nj: {engine: embedded, model: matcher}\n"
@@ -289,7 +289,7 @@ def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
             seen.append(tuple(each.sample_id for each in run.designed().samples["q"].samples))
             return Outcome()
 
-        with mock.patch("promptaudit.flows.audit.run.measure", look):
+        with mock.patch("promptaudit.audit.run.measure", look):
             run_audit(settings, registry, "a", Progress(quiet=True), RunOptions(new=new, writes_page=False))
         return seen[0]
 

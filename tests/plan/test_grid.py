@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptaudit.flows.plan.cells import Variant, missing_requests
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.plan.estimate import estimate_audit
-from promptaudit.flows.plan.grid import deal_samples, n_asks
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import Repetitions
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.plan.cells import Variant, missing_requests
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.plan.estimate import estimate_audit
+from promptaudit.plan.grid import deal_samples, n_asks
+from promptaudit.registry.cards import Repetitions
+from promptaudit.registry.registry import load_registry
+from promptaudit.warehouse import Warehouse
 from tests.support.files import write_files
 
 

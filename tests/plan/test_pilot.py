@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.plan.cells import Variant
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.plan.pilot import pilot_design, pilot_variants, refuse_begun
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.wordings.variants import landed_variants
-from promptaudit.models_registry.errors import UsageError
-from promptaudit.models_registry.registry import load_registry
-from promptaudit.models_registry.samples import load_samples
+from promptaudit.ask.wordings.variants import landed_variants
+from promptaudit.plan.cells import Variant
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.plan.pilot import pilot_design, pilot_variants, refuse_begun
+from promptaudit.registry.errors import UsageError
+from promptaudit.registry.registry import load_registry
+from promptaudit.registry.samples import load_samples
+from promptaudit.warehouse import Warehouse
 from tests.support.files import write_files
 from tests.support.http_audit import ask, write_cards
 from tests.support.openai_server import running_server

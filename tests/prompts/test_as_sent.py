@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.prompts.as_sent import SentPrompts
-from promptaudit.flows.prompts.put_samples import Prompter
-from promptaudit.flows.system.keys import prediction_id, request_sha256, sent_by
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.rows import frame_of, sample_row, task_row
-from promptaudit.models_registry.cards import ModelCard, TaskCard
-from promptaudit.models_registry.samples import ChosenSamples, Sample
+from promptaudit.prompts.as_sent import SentPrompts
+from promptaudit.prompts.put_samples import Prompter
+from promptaudit.registry.cards import ModelCard, TaskCard
+from promptaudit.registry.samples import ChosenSamples, Sample
+from promptaudit.system.keys import prediction_id, request_sha256, sent_by
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.rows import frame_of, sample_row, task_row
 from tests.support.landed_nights import land_night
 
 CARD = TaskCard.model_validate(

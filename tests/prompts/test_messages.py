@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from promptaudit.flows.prompts.messages import left_open, prompt_of, render
-from promptaudit.flows.prompts.shown_fields import answer_of
-from promptaudit.models_registry.cards import TaskCard
-from promptaudit.models_registry.samples import Sample
+from promptaudit.prompts.messages import left_open, prompt_of, render
+from promptaudit.prompts.shown_fields import answer_of
+from promptaudit.registry.cards import TaskCard
+from promptaudit.registry.samples import Sample
 
 CARD = TaskCard.model_validate(
     {

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.prompts.put_samples import Prompter
-from promptaudit.flows.prompts.shown_examples import LandedVariant, examples_in, shown_examples, with_texts
-from promptaudit.models_registry.cards import TaskCard
-from promptaudit.models_registry.samples import ChosenSamples, Sample
+from promptaudit.prompts.put_samples import Prompter
+from promptaudit.prompts.shown_examples import LandedVariant, examples_in, shown_examples, with_texts
+from promptaudit.registry.cards import TaskCard
+from promptaudit.registry.samples import ChosenSamples, Sample
 
 TASK = TaskCard.model_validate(
     {

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from promptaudit.bars import Bars, environment
-from promptaudit.flows.display.progress import COUNT_MARK, COUNTS, Progress
+from promptaudit.python.bars import Bars, environment
+from promptaudit.system.display.progress import COUNT_MARK, COUNTS, Progress
 
 
 class Meter:

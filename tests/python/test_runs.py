@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import promptaudit as pa
-from promptaudit.flows.settings import SILENT
+from promptaudit.system.settings import SILENT
 from tests.support.http_audit import AUDIT, write_cards
 from tests.support.openai_server import running_server
 

@@ -16,8 +16,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import promptaudit as pa
-from promptaudit.callables import ANNOTATOR, PARAPHRASER, Callables, serving
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.python.callables import ANNOTATOR, PARAPHRASER, Callables, serving
+from promptaudit.warehouse import Warehouse
 from tests.support.shell import promptaudit
 
 TEXTS = [f"text {number}" for number in range(12)]

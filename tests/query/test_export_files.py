@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.query.export_files import refuse_filled
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.query.export_files import refuse_filled
+from promptaudit.registry.errors import UsageError
 
 
 def test_the_folder_that_the_command_runs_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,15 +10,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.query.export_files import SCHEMA
-from promptaudit.flows.query.export_run import TEXTS
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import FormatLimits
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.audit.runs import close_run
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.marts.transform import transform
+from promptaudit.query.export_files import SCHEMA
+from promptaudit.query.export_run import TEXTS
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.registry.registry import load_registry
+from promptaudit.warehouse import Warehouse
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
 from tests.support.shell import Ended, promptaudit, sql
 

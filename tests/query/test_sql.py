@@ -17,11 +17,11 @@ import duckdb
 import pytest
 
 import promptaudit as pa
-from promptaudit.flows.query.analyses import analyses, analysis
-from promptaudit.flows.query.show_tables import asks_for_tables, described
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import begin_with
-from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.query.analyses import analyses, analysis
+from promptaudit.query.show_tables import asks_for_tables, described
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import begin_with
 from tests.support.shell import environment, promptaudit, promptaudit_process
 
 
@@ -66,7 +66,7 @@ def test_nothing_that_is_shown_steers_a_terminal(folder: Path, format_: str) -> 
     ours, theirs = pty.openpty()
     query = "select chr(27) || ']52;c;eA==' || chr(7) || chr(155) || '2J' as text"
     ended = subprocess.run(
-        [sys.executable, "-m", "promptaudit.flows.cli", "sql", query, "--format", format_],
+        [sys.executable, "-m", "promptaudit.cli", "sql", query, "--format", format_],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -234,7 +234,7 @@ def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
         [
             sys.executable,
             "-m",
-            "promptaudit.flows.cli",
+            "promptaudit.cli",
             "sql",
             "select range as n from range(300000)",
             "--format",

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from rich.console import Console
 
-from promptaudit.flows.display.columns import parts_of
-from promptaudit.flows.query.tables import tables
+from promptaudit.query.tables import tables
+from promptaudit.system.display.columns import parts_of
 from tests.support.shell import promptaudit
 
 NAMES = ["model_id", "a_column_of_a_long_name", "note", "sensitivity_corrected_low"]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.comparison.compare import Pair, compare
-from promptaudit.flows.comparison.result import run_comparison
-from promptaudit.flows.report import report
-from promptaudit.flows.report.comparison_page.page import write_page
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.marts.comparison.compare import Pair, compare
+from promptaudit.marts.comparison.result import run_comparison
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.report import report
+from promptaudit.report.comparison_page.page import write_page
+from promptaudit.warehouse import Warehouse
 from tests.support.imported_runs import (
     COLOURS,
     HOSTILE_LABELS,

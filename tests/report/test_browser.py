@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Compared, Reported
 from tests.report.test_page import PAGES
 from tests.support.large_warehouse import large
@@ -196,9 +196,9 @@ def ready_ms(browser: Any, page: Path) -> float:
 def test_a_hundred_thousand_samples_are_a_small_page_that_is_ready_at_once(
     browser: Any, ordinary: Reported, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptaudit.flows.report import ask_copy
-    from promptaudit.flows.report.gather import gather
-    from promptaudit.flows.report.page import render
+    from promptaudit.report import ask_copy
+    from promptaudit.report.gather import gather
+    from promptaudit.report.page import render
 
     read = []
     of_copy = ask_copy.rows_of

@@ -10,12 +10,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from promptaudit.flows.report import charts_of
-from promptaudit.flows.report.chart_files import FIGURES, _file_name, _free, _names, _wrapped
-from promptaudit.flows.report.charts.drawing import WIDTH
-from promptaudit.flows.report.charts.scales import width_of
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.errors import UsageError, WarehouseError
+from promptaudit.registry.errors import UsageError, WarehouseError
+from promptaudit.report import charts_of
+from promptaudit.report.chart_files import FIGURES, _file_name, _free, _names, _wrapped
+from promptaudit.report.charts.drawing import WIDTH
+from promptaudit.report.charts.scales import width_of
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.shell import promptaudit
 

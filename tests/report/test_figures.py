@@ -7,14 +7,14 @@ from html import unescape
 
 import pytest
 
-from promptaudit.flows.display.figures import ABSENT, count, number, percent, share, usd
-from promptaudit.flows.report import report_as
-from promptaudit.flows.report.blocks.cells import Cell, Traced, cells_of, plain, rows_of
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.page import render
-from promptaudit.flows.report.plain import markdown
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import parse_figure, row_id
+from promptaudit.report import report_as
+from promptaudit.report.blocks.cells import Cell, Traced, cells_of, plain, rows_of
+from promptaudit.report.gather import gather
+from promptaudit.report.page import render
+from promptaudit.report.plain import markdown
+from promptaudit.system.display.figures import ABSENT, count, number, percent, share, usd
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import parse_figure, row_id
 from tests.report.conftest import Reported
 from tests.report.test_page import PAGES
 from tests.support.published_copy import table

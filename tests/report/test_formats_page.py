@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.erase.erase import erase
-from promptaudit.flows.report import report
-from promptaudit.flows.report.formats_page import page_of
-from promptaudit.flows.report.verify_file import verify_with_pages
-from promptaudit.flows.system.helper_processes import CHECKS, ChildEnded, start
-from promptaudit.flows.system.keys import as_json
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.audit.erase.erase import erase
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.report import report
+from promptaudit.report.formats_page import page_of
+from promptaudit.report.verify_file import verify_with_pages
+from promptaudit.system.helper_processes import CHECKS, ChildEnded, start
+from promptaudit.system.keys import as_json
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.imported_runs import SCRIPT, Recorded, published
 
@@ -137,7 +137,7 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
         asked.append(arguments)
         return start(*arguments)
 
-    monkeypatch.setattr("promptaudit.flows.report.formats_page.start", counted)
+    monkeypatch.setattr("promptaudit.report.formats_page.start", counted)
     page = warehouse.places.formats_page(run)
     for _ in range(2):
         report(warehouse, run)
@@ -172,7 +172,7 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
         raise ChildEnded
 
     page.unlink()
-    monkeypatch.setattr("promptaudit.flows.report.formats_page.start", ended)
+    monkeypatch.setattr("promptaudit.report.formats_page.start", ended)
     newest = report(warehouse, run, warn=warnings.append)
     assert warnings == ["the page about the format checks is not written: "]
     assert ".formats.html" not in newest.read_text()

@@ -7,16 +7,16 @@ import io
 import pytest
 from rich.console import Console
 
-from promptaudit.flows.diagnosis.diagnose import diagnose
-from promptaudit.flows.diagnosis.terminal import lines_of
-from promptaudit.flows.history.measure import history
-from promptaudit.flows.history.terminal import bounds, printed
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.plain import markdown
-from promptaudit.flows.report.summary import summary_of
-from promptaudit.flows.report.terminal.closing import closing_lines
-from promptaudit.flows.report.terminal.scorecard import scorecard
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.query.diagnosis.diagnose import diagnose
+from promptaudit.query.diagnosis.terminal import lines_of
+from promptaudit.query.history.measure import history
+from promptaudit.query.history.terminal import bounds, printed
+from promptaudit.report.gather import gather
+from promptaudit.report.plain import markdown
+from promptaudit.report.summary import summary_of
+from promptaudit.report.terminal.closing import closing_lines
+from promptaudit.report.terminal.scorecard import scorecard
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.intervals import (
     n_in_texts,

@@ -9,15 +9,15 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptaudit.flows.display.figures import interval, number, percent, share, shown, usd
-from promptaudit.flows.report import report
-from promptaudit.flows.report.contents import OF_JUDGES
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.gather_judging import JudgingData
-from promptaudit.flows.report.sections.disagreements import disagreements
-from promptaudit.flows.report.sections.rankings import correlation
-from promptaudit.flows.report.sections.scoring import drawn_methods, scoring
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.report import report
+from promptaudit.report.contents import OF_JUDGES
+from promptaudit.report.gather import gather
+from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.sections.disagreements import disagreements
+from promptaudit.report.sections.rankings import correlation
+from promptaudit.report.sections.scoring import drawn_methods, scoring
+from promptaudit.system.display.figures import interval, number, percent, share, shown, usd
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.test_page import JUDGED, Seen
 from tests.support.imported_runs import HOSTILE, SCRIPT
@@ -287,8 +287,8 @@ def test_a_run_of_several_rules_without_judges_shows_their_spreads(judged: Repor
 def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
     judged: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("promptaudit.flows.report.sections.scoring.MOST_DRAWN_TASKS", 1)
-    monkeypatch.setattr("promptaudit.flows.report.sections.scoring.MOST_COMPARED", 4)
+    monkeypatch.setattr("promptaudit.report.sections.scoring.MOST_DRAWN_TASKS", 1)
+    monkeypatch.setattr("promptaudit.report.sections.scoring.MOST_COMPARED", 4)
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     first, second, _ = scoring.drawn(found).blocks
     assert (len(first.panels), len(second.panels)) == (2, 0)

@@ -16,18 +16,18 @@ import duckdb
 import pytest
 from markupsafe import Markup
 
-from promptaudit.flows.display.figures import number, percent, shown
-from promptaudit.flows.report import as_written, report, scorecard_rows
-from promptaudit.flows.report.answers_grid.section import SCRIPT as GRID_SCRIPT
-from promptaudit.flows.report.blocks.blocks import Block
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.inline_script import inline
-from promptaudit.flows.report.page import SCRIPT
-from promptaudit.flows.report.sections.room import Chart, Room
-from promptaudit.flows.system.files import write_text
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.sql import sql
-from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.report import as_written, report, scorecard_rows
+from promptaudit.report.answers_grid.section import SCRIPT as GRID_SCRIPT
+from promptaudit.report.blocks.blocks import Block
+from promptaudit.report.gather import gather
+from promptaudit.report.inline_script import inline
+from promptaudit.report.page import SCRIPT
+from promptaudit.report.sections.room import Chart, Room
+from promptaudit.system.display.figures import number, percent, shown
+from promptaudit.system.files import write_text
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.sql import sql
 from tests.report.conftest import Reported
 from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
@@ -261,7 +261,7 @@ def test_many_pairs_share_the_charts_and_the_rest_is_named(ordinary: Reported) -
 def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> None:
     code = (
         "import sys; from pathlib import Path; from promptaudit.flows import cli, report; "
-        "from promptaudit.flows.warehouse import Warehouse; guard = cli.sparing_pandas(); guard.__enter__(); "
+        "from promptaudit.warehouse import Warehouse; guard = cli.sparing_pandas(); guard.__enter__(); "
         f"report.as_written(Warehouse(Path({str(ordinary.warehouse)!r})), {ordinary.audit_run_id!r}); "
         "print(sorted({'altair', 'pandas', 'prefect', 'vl_convert'} & set(sys.modules)))"
     )
@@ -272,9 +272,9 @@ def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> N
 def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     ordinary: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptaudit.flows.report.charts import parts
-    from promptaudit.flows.report.page import render, render_parts
-    from promptaudit.flows.report.verify_file import figures_of
+    from promptaudit.report.charts import parts
+    from promptaudit.report.page import render, render_parts
+    from promptaudit.report.verify_file import figures_of
 
     found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
     n_tasks = len({row["task_id"] for row in found.scorecard})
@@ -299,7 +299,7 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
 
 def test_reporting_is_cheap_to_import() -> None:
     heavy = "{'vl_convert', 'jinja2', 'rich.table'} & set(sys.modules)"
-    code = f"import sys, promptaudit.flows.report; sys.exit(bool({heavy}))"
+    code = f"import sys, promptaudit.report; sys.exit(bool({heavy}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -346,7 +346,7 @@ def test_a_run_that_is_not_complete_is_shown_with_the_nights_before_it(ordinary:
     )
     warehouse = published_without(ordinary, tmp_path / "open", unfinished)
     with warehouse.published.connect() as con:
-        nights = con.execute(sql("history", "nights"), {"run": "open", "most": 9}).fetchall()
+        nights = con.execute(sql("query.history", "nights"), {"run": "open", "most": 9}).fetchall()
     assert [run for run, _ in nights] == [ordinary.audit_run_id]
 
 

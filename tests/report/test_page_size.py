@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.report import page_size
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.page import render, render_parts
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.report import page_size
+from promptaudit.report.gather import gather
+from promptaudit.report.page import render, render_parts
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.test_page import Seen
 from tests.support.many_groups import many_groups

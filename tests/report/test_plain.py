@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from promptaudit.flows.display.markdown import cell, code, table
-from promptaudit.flows.display.spreadsheet import FORMULA, number_or_cell
-from promptaudit.flows.gate.formats import code as of_gate
-from promptaudit.flows.report import FORMS, report_as
-from promptaudit.flows.system.files import PRIVATE, SHARED, write_text
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.gate.formats import code as of_gate
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.report import FORMS, report_as
+from promptaudit.system.display.markdown import cell, code, table
+from promptaudit.system.display.spreadsheet import FORMULA, number_or_cell
+from promptaudit.system.files import PRIVATE, SHARED, write_text
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.imported_runs import MENTION, SCRIPT
 from tests.support.published_copy import table as rows_published

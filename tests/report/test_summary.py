@@ -7,12 +7,12 @@ import shlex
 
 import pytest
 
-from promptaudit.flows.comparison.result import run_comparison
-from promptaudit.flows.report.comparison_page.gather import gather as gather_comparison
-from promptaudit.flows.report.summary import Summary, _next_command, _outcome, summary_of
-from promptaudit.flows.report.summary_causes import last_comparable
-from promptaudit.flows.report.terminal.closing import closing_lines
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.marts.comparison.result import run_comparison
+from promptaudit.report.comparison_page.gather import gather as gather_comparison
+from promptaudit.report.summary import Summary, _next_command, _outcome, summary_of
+from promptaudit.report.summary_causes import last_comparable
+from promptaudit.report.terminal.closing import closing_lines
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.imported_nights import AUDIT, Verdict, change, fresh, tell
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.report.summary_example import pair_of
+from promptaudit.report.summary_example import pair_of
 
 
 def said(variant: str, label: str | None, **others: Any) -> dict[str, Any]:

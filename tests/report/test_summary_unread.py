@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.diagnosis.readings import read_differently
-from promptaudit.flows.display.policy import Texts
-from promptaudit.flows.report.plain import opening
-from promptaudit.flows.report.summary import summary_of
-from promptaudit.flows.report.summary_unread import UnreadAnswers, unread_answers
-from promptaudit.flows.report.terminal.closing import closing_lines, first_lines
-from promptaudit.flows.warehouse import Row, Warehouse
+from promptaudit.query.diagnosis.readings import read_differently
+from promptaudit.report.plain import opening
+from promptaudit.report.summary import summary_of
+from promptaudit.report.summary_unread import UnreadAnswers, unread_answers
+from promptaudit.report.terminal.closing import closing_lines, first_lines
+from promptaudit.system.display.policy import Texts
+from promptaudit.warehouse import Row, Warehouse
 from tests.support.shell import promptaudit, sql
 
 LABELS = ["true", "false"]

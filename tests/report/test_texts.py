@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from promptaudit.flows.display.policy import LEFT_OUT, MOST, MOST_IN_ALL, Texts
-from promptaudit.flows.report import report_as
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.page import render
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import Data, TaskCard
+from promptaudit.registry.cards import Data, TaskCard
+from promptaudit.report import report_as
+from promptaudit.report.gather import gather
+from promptaudit.report.page import render
+from promptaudit.system.display.policy import LEFT_OUT, MOST, MOST_IN_ALL, Texts
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.published_copy import table
 
@@ -27,7 +27,7 @@ def test_a_card_that_is_not_sensitive_is_the_card_it_was() -> None:
 
 
 def test_being_sensitive_changes_nothing_that_is_sent() -> None:
-    from promptaudit.flows.plan.design import NOT_SENT
+    from promptaudit.plan.design import NOT_SENT
 
     sent = [
         card.model_dump(mode="json", exclude=NOT_SENT) for card in (CARD, CARD.model_copy(update={"sensitive": True}))
@@ -83,7 +83,7 @@ def texts_of(run: Reported) -> set[str]:
 
 @pytest.mark.parametrize("name", ["ordinary", "judged"])
 def test_without_texts_no_text_is_in_the_page(name: str, request: pytest.FixtureRequest) -> None:
-    from promptaudit.flows.report.charts.drawing import undrawn
+    from promptaudit.report.charts.drawing import undrawn
 
     run: Reported = request.getfixturevalue(name)
     secret = texts_of(run)
@@ -100,7 +100,7 @@ def test_without_texts_no_text_is_in_the_page(name: str, request: pytest.Fixture
 
 
 def test_a_sensitive_task_keeps_its_texts_and_an_open_one_does_not(judged: Reported) -> None:
-    from promptaudit.flows.report.charts.drawing import undrawn
+    from promptaudit.report.charts.drawing import undrawn
 
     found = gather(Warehouse(judged.warehouse), judged.audit_run_id)
     assert found.texts.summary == "excerpts of 300 characters"
@@ -117,7 +117,7 @@ def test_a_sensitive_task_keeps_its_texts_and_an_open_one_does_not(judged: Repor
 
 
 def test_whole_texts_go_beyond_an_excerpt(hostile: Reported) -> None:
-    from promptaudit.flows.report.charts.drawing import undrawn
+    from promptaudit.report.charts.drawing import undrawn
 
     with undrawn():
         page = render(gather(Warehouse(hostile.warehouse), hostile.audit_run_id, "full"))

@@ -17,17 +17,17 @@ from typing import Any
 
 import duckdb
 
-from promptaudit.flows.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
-from promptaudit.flows.ask.land import Landing, landing_in
-from promptaudit.flows.cards.prices import price_of
-from promptaudit.flows.engines import Answer, Request
-from promptaudit.flows.plan.cells import CellsInWarehouse, Variant, missing_requests
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.system.keys import prompt_variant_id
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.segments import replay
-from promptaudit.models_registry.errors import BudgetReached
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
+from promptaudit.ask.land import Landing, landing_in
+from promptaudit.cards.prices import price_of
+from promptaudit.engines import Answer, Request
+from promptaudit.plan.cells import CellsInWarehouse, Variant, missing_requests
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.registry.errors import BudgetReached
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.keys import prompt_variant_id
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.segments import replay
 from tests.support.files import write_files
 from tests.support.loopback import LABELS
 

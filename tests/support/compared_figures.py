@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from promptaudit.flows.display.compared import Compared
+from promptaudit.system.display.compared import Compared
 
 Figure = TypeVar("Figure", bound=Compared)
 

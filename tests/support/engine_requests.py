@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from promptaudit.flows.engines import Request
+from promptaudit.engines import Request
 
 LABELS = ("number", "location", "person", "description", "entity", "abbreviation")
 PROMPT = "Classify the question as number, location, person, description, entity or abbreviation.\n\n"

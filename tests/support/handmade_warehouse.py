@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-from promptaudit.flows.audit.runs import run_row
-from promptaudit.flows.gate.source import WHOLE, Parts
-from promptaudit.flows.marts.describe import describe_marts
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.warehouse import Warehouse, now
+from promptaudit.audit.runs import run_row
+from promptaudit.gate.source import WHOLE, Parts
+from promptaudit.marts.describe import describe_marts
+from promptaudit.marts.publish import publish
+from promptaudit.warehouse import Warehouse, now
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (

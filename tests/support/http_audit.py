@@ -15,19 +15,19 @@ from typing import Any
 
 import duckdb
 
-from promptaudit.flows.ask.infer import infer
-from promptaudit.flows.ask.judge import judge
-from promptaudit.flows.ask.shards.land_segments import land_left, lost_in
-from promptaudit.flows.ask.shards.lander import lander_of
-from promptaudit.flows.ask.shards.placement import AskersSetting
-from promptaudit.flows.ask.workers import AskResult
-from promptaudit.flows.audit.runs import newest_run, open_run
-from promptaudit.flows.engines import silent
-from promptaudit.flows.plan.budget import Purse, budget_of
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.wordings.paraphrase import paraphrase
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.ask.infer import infer
+from promptaudit.ask.judge import judge
+from promptaudit.ask.shards.land_segments import land_left, lost_in
+from promptaudit.ask.shards.lander import lander_of
+from promptaudit.ask.shards.placement import AskersSetting
+from promptaudit.ask.wordings.paraphrase import paraphrase
+from promptaudit.ask.workers import AskResult
+from promptaudit.audit.runs import newest_run, open_run
+from promptaudit.engines import silent
+from promptaudit.plan.budget import Purse, budget_of
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.registry.registry import load_registry
+from promptaudit.warehouse import Warehouse
 from tests.support import questions
 from tests.support.files import write_files
 from tests.support.openai_server import LABELS

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import FormatLimits
+from promptaudit.marts.publish import publish
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.warehouse import Warehouse
 from tests.support.imported_runs import COLOURS, Recorded, published
 from tests.support.prebuilt_folders import shape
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.formats.validate import validate
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.marts.transform import judge_nights, transform
-from promptaudit.flows.recorded_runs.import_run import ImportOptions, import_predictions
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.cards import FormatLimits
-from promptaudit.models_registry.registry import Registry, load_registry
+from promptaudit.audit.formats.validate import validate
+from promptaudit.audit.runs import close_run
+from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
+from promptaudit.marts.publish import publish
+from promptaudit.marts.transform import judge_nights, transform
+from promptaudit.registry.cards import FormatLimits
+from promptaudit.registry.registry import Registry, load_registry
+from promptaudit.warehouse import Warehouse
 
 COLOURS = ("red", "green", "blue", "none of these")
 TEXTS = (

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from promptaudit.flows.query.analyses import analyses, analysis
-from promptaudit.flows.report.blocks.cells import Cell, Printed, cells_of
-from promptaudit.flows.report.charts.drawing import undrawn
-from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.page import sections
-from promptaudit.flows.warehouse import Row, Warehouse
-from promptaudit.flows.warehouse.figure_names import parse_figure
-from promptaudit.models_registry.mart_columns import MartColumn, dbt_project, mart_columns
+from promptaudit.query.analyses import analyses, analysis
+from promptaudit.registry.mart_columns import MartColumn, dbt_project, mart_columns
+from promptaudit.report.blocks.cells import Cell, Printed, cells_of
+from promptaudit.report.charts.drawing import undrawn
+from promptaudit.report.data import ReportData
+from promptaudit.report.page import sections
+from promptaudit.warehouse import Row, Warehouse
+from promptaudit.warehouse.figure_names import parse_figure
 
 LOW, HIGH = "_low", "_high"
 ROUNDING = 1e-9

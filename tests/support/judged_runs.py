@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from promptaudit.flows.system.keys import content_id
-from promptaudit.flows.warehouse import Warehouse, now
-from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.models_registry.registry import Registry, load_registry
+from promptaudit.registry.registry import Registry, load_registry
+from promptaudit.system.keys import content_id
+from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse.rows import frame_of
 from tests.support.imported_runs import HOSTILE, OVERRIDE, SCRIPT
 
 CARDS = """

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from promptaudit.flows.system.keys import request_sha256, sent_by
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.keys import request_sha256, sent_by
 from tests.support.knowing_server import KnowingServer
 from tests.support.loopback import ROOT
 

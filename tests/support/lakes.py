@@ -15,7 +15,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from promptaudit.flows.warehouse.lake import attached, lake_of_settings
+from promptaudit.warehouse.lake import attached, lake_of_settings
 from tests.support.prefect_server import postgres_programs, running_postgres
 from tests.support.s3_server import running_s3
 

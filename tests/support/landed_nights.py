@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.rows import frame_of
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.rows import frame_of
 
 AUDIT = "nightly"
 FIRST = datetime(2026, 11, 1, 2)

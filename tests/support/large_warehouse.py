@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse
 
 N_SAMPLES = 100_000
 N_VARIANTS = 30

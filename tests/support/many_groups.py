@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse
 
 NAMES = {"model_id": "'model-' || models.n", "task_id": "'task-' || tasks.n"}
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from promptaudit.models_registry.gate_columns import OF_ANSWERS
+from promptaudit.registry.gate_columns import OF_ANSWERS
 from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES, NightSpread
 from promptaudit.udfs.nights.churn_test import churn_test
 from promptaudit.udfs.nights.lost_samples import lost_sample, lost_samples

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptaudit.models_registry.cards import Card
-from promptaudit.models_registry.own_code import CodeFinder, with_sha256
-from promptaudit.models_registry.registry import Entry
+from promptaudit.registry.cards import Card
+from promptaudit.registry.own_code import CodeFinder, with_sha256
+from promptaudit.registry.registry import Entry
 from tests.support.files import write_files
 
 LAB = """\

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from promptaudit.models_registry.registry import SHIPPED
+from promptaudit.registry.registry import SHIPPED
 
 Rows = list[dict[str, Any]]
 OPTIONS = ("granite", "copper", "amber", "marble")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse
 
 
 def table(warehouse: Path, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from promptaudit.flows.engines import Answer, Request, Say, silent
-from promptaudit.flows.engines.local_server.engine import LocalServerEngine
-from promptaudit.flows.engines.local_server.process import ServerProcess
+from promptaudit.engines import Answer, Request, Say, silent
+from promptaudit.engines.local_server.engine import LocalServerEngine
+from promptaudit.engines.local_server.process import ServerProcess
 from tests.support.vllm import until
 
 MakeEngine = Callable[[Say, dict[str, Any]], LocalServerEngine]

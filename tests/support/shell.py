@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from promptaudit.flows.cli import main
+from promptaudit.cli import main
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 280
@@ -72,7 +72,7 @@ def promptaudit(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
 def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> Ended:
     """Runs one command in `folder` to its end, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "promptaudit.flows.cli", *map(str, arguments)],
+        [sys.executable, "-P", "-m", "promptaudit.cli", *map(str, arguments)],
         cwd=folder,
         env=_of_a_process(extra),
         capture_output=True,
@@ -86,7 +86,7 @@ def promptaudit_process(folder: Path, *arguments: str | Path, **extra: str) -> E
 def start(folder: Path, *arguments: str | Path, has_server: bool = True, **extra: str) -> subprocess.Popen[str]:
     """Starts one command in `folder` and leaves it running; it is shown by Prefect unless it has no server."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "promptaudit.flows.cli", *map(str, arguments)],
+        [sys.executable, "-P", "-m", "promptaudit.cli", *map(str, arguments)],
         cwd=folder,
         env=_of_a_process(extra if has_server else {"PROMPTAUDIT_PREFECT": "off"} | extra),
         stdout=subprocess.PIPE,

@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from promptaudit.flows.engines.openai_api.endpoints import Endpoint
-from promptaudit.flows.engines.pacing import lanes, retry
-from promptaudit.flows.engines.pacing.lanes import Lanes
-from promptaudit.flows.engines.pacing.pace import Pace
+from promptaudit.engines.openai_api.endpoints import Endpoint
+from promptaudit.engines.pacing import lanes, retry
+from promptaudit.engines.pacing.lanes import Lanes
+from promptaudit.engines.pacing.pace import Pace
 
 
 class _Jumping(selectors.DefaultSelector):

@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from promptaudit.flows.engines.vllm import command_line
-from promptaudit.models_registry.cards import ModelCard
+from promptaudit.engines.vllm import command_line
+from promptaudit.registry.cards import ModelCard
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("PROMPTAUDIT_VLLM_PYTHON") or ROOT / command_line.IN_CHECKOUT)

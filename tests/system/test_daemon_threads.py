@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from promptaudit.flows.system.daemon_threads import DaemonThreads
+from promptaudit.system.daemon_threads import DaemonThreads
 
 
 def test_so_many_calls_at_once_and_the_loop_lives() -> None:
@@ -58,7 +58,7 @@ def test_what_a_call_raises_comes_back_and_ends_no_loop(error: BaseException, se
 
 HANGS = """
 import asyncio, time
-from promptaudit.flows.system.daemon_threads import DaemonThreads
+from promptaudit.system.daemon_threads import DaemonThreads
 async def call():
     await asyncio.wait_for(DaemonThreads(1).run(lambda: time.sleep(600)), 0.1)
 asyncio.run(call())

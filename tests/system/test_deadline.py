@@ -11,13 +11,13 @@ from datetime import timedelta
 
 import pytest
 
-from promptaudit.flows.system.deadline import at_most, hours
-from promptaudit.models_registry.errors import MeasureError
+from promptaudit.registry.errors import MeasureError
+from promptaudit.system.deadline import at_most, hours
 
 DEAF = """
 import signal, time
 from datetime import timedelta
-from promptaudit.flows.system.deadline import at_most
+from promptaudit.system.deadline import at_most
 with at_most(timedelta(seconds=0.2), "the night", grace_s=0.2):
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     time.sleep(60)

@@ -9,12 +9,12 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from promptaudit.flows.engines.own_code import secrets
-from promptaudit.flows.engines.vllm import command_line
-from promptaudit.flows.settings import Settings, secret_variables
-from promptaudit.flows.system.child_processes import guarded
-from promptaudit.flows.system.helper_processes import Child, ChildEnded, environment, is_hidden, without_secret_settings
-from promptaudit.flows.system.watcher import MARK
+from promptaudit.engines.own_code import secrets
+from promptaudit.engines.vllm import command_line
+from promptaudit.system.child_processes import guarded
+from promptaudit.system.helper_processes import Child, ChildEnded, environment, is_hidden, without_secret_settings
+from promptaudit.system.settings import Settings, secret_variables
+from promptaudit.system.watcher import MARK
 
 SECRET = "postgresql://me:s3cr3t-of-a-setting@127.0.0.1/db"  # noqa: S105
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.system.keys import content_id, prediction_id, prompt_variant_id, request_sha256, sent_by
-from promptaudit.models_registry.cards import ModelCard
+from promptaudit.registry.cards import ModelCard
+from promptaudit.system.keys import content_id, prediction_id, prompt_variant_id, request_sha256, sent_by
 
 
 def test_golden_ids() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.system import memory
-from promptaudit.flows.system.memory import duckdb_memory, machine_memory
+from promptaudit.system import memory
+from promptaudit.system.memory import duckdb_memory, machine_memory
 
 GIB = 2**30
 

@@ -25,10 +25,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptaudit.flows.display.progress import Progress
-from promptaudit.flows.system.prefect_server import as_flow_run
-from promptaudit.flows.system.prefect_steps import flow_run_id, step
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.prefect_server import as_flow_run
+from promptaudit.system.prefect_steps import flow_run_id, step
+from promptaudit.registry.errors import EngineError
 
 @dataclass(frozen=True)
 class Subject:
@@ -94,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             assert done.returncode == 1
             assert done.stderr.splitlines()[-1] == (
-                "promptaudit.models_registry.errors.EngineError: "
+                "promptaudit.registry.errors.EngineError: "
                 f"EngineError: the server said: api_key={KEY} is wrong, the last is 'quokka'"
             )
     return place

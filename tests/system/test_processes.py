@@ -8,7 +8,7 @@ import sys
 
 import psutil
 
-from promptaudit.flows.system.processes import began_at, is_running, machine
+from promptaudit.system.processes import began_at, is_running, machine
 
 
 def test_a_process_is_told_from_a_later_one_of_the_same_number() -> None:

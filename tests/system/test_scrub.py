@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.system.scrub import HIDDEN, one_line, scrub, without_values
+from promptaudit.system.scrub import HIDDEN, one_line, scrub, without_values
 
 KEY = "k3y+with/odd.chars=&(more)*"
 

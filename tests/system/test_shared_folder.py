@@ -8,8 +8,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from promptaudit.flows.system.shared_folder import SharedFolder, shared_folder
-from promptaudit.models_registry.errors import BrokenFile, UsageError, WarehouseError
+from promptaudit.registry.errors import BrokenFile, UsageError, WarehouseError
+from promptaudit.system.shared_folder import SharedFolder, shared_folder
 from tests.support.s3_server import running_s3
 
 
@@ -59,7 +59,7 @@ def test_files_are_written_read_listed_taken_over_and_removed(folder: SharedFold
 def test_a_file_that_is_too_large_is_not_read(folder: SharedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write("1/a/odd", b"four")
     assert (folder.size("1/a/odd"), folder.size("1/a/gone")) == (4, 0)
-    monkeypatch.setattr("promptaudit.flows.system.shared_folder.MOST_BYTES", 3)
+    monkeypatch.setattr("promptaudit.system.shared_folder.MOST_BYTES", 3)
     with pytest.raises(BrokenFile, match=r"1/a/odd: no .*file of at most 3 bytes"):
         folder.read("1/a/odd")
 

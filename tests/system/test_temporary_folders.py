@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from promptaudit.flows.system.temporary_folders import hold, make_folder
+from promptaudit.system.temporary_folders import hold, make_folder
 
 
 def test_what_nobody_holds_goes_after_a_day(tmp_path: Path) -> None:

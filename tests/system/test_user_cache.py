@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.system import user_cache as cache
+from promptaudit.system import user_cache as cache
 
 
 @pytest.fixture(autouse=True)

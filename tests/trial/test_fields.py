@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.prompts.messages import TRIED
-from promptaudit.flows.trial.arms import change_of
-from promptaudit.flows.trial.base_run import Base, PromptVariant, choose
-from promptaudit.flows.trial.effects import effects_of
-from promptaudit.flows.trial.terminal import _table
-from promptaudit.flows.warehouse import Warehouse, rows_as
-from promptaudit.models_registry.cards import TaskCard
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.prompts.messages import TRIED
+from promptaudit.registry.cards import TaskCard
+from promptaudit.registry.errors import UsageError
+from promptaudit.trial.arms import change_of
+from promptaudit.trial.base_run import Base, PromptVariant, choose
+from promptaudit.trial.effects import effects_of
+from promptaudit.trial.terminal import _table
+from promptaudit.warehouse import Warehouse, rows_as
 from tests.support.handmade_warehouse import Gated
 
 CARD = TaskCard.model_validate(

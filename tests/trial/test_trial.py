@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from promptaudit.flows.plan.design import Design
-from promptaudit.flows.prompts.messages import FILLED, TRIED, dressing
-from promptaudit.flows.trial.arms import change_of
-from promptaudit.flows.trial.base_run import Base, PromptVariant
-from promptaudit.flows.trial.effects import Effect, compared
-from promptaudit.flows.trial.figures import Level, levels
-from promptaudit.flows.trial.plan import TrialOptions, arm_names, notes_on
-from promptaudit.flows.warehouse import rows_as
-from promptaudit.models_registry.cards import AuditCard, TaskCard
-from promptaudit.models_registry.errors import UsageError
-from promptaudit.models_registry.registry import Registry
-from promptaudit.models_registry.samples import Sample
+from promptaudit.plan.design import Design
+from promptaudit.prompts.messages import FILLED, TRIED, dressing
+from promptaudit.registry.cards import AuditCard, TaskCard
+from promptaudit.registry.errors import UsageError
+from promptaudit.registry.registry import Registry
+from promptaudit.registry.samples import Sample
+from promptaudit.trial.arms import change_of
+from promptaudit.trial.base_run import Base, PromptVariant
+from promptaudit.trial.effects import Effect, compared
+from promptaudit.trial.figures import Level, levels
+from promptaudit.trial.plan import TrialOptions, arm_names, notes_on
 from promptaudit.udfs.differences.answers import paired_values
 from promptaudit.udfs.differences.pairs import Compared
+from promptaudit.warehouse import rows_as
 
 CARD = TaskCard.model_validate(
     {"labels": ["a", "b"], "instruction": "Say a or b.", "output_format": "One letter.", "data": {"path": "d.csv"}}

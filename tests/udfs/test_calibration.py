@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from promptaudit.flows.engines.embedded.simulated import INVALID, simulated_annotator
-from promptaudit.models_registry.cards import ModelCard, SimulatedAnswers
+from promptaudit.engines.embedded.simulated import INVALID, simulated_annotator
+from promptaudit.registry.cards import ModelCard, SimulatedAnswers
 from promptaudit.udfs.differences.difference import KEPT
 from promptaudit.udfs.differences.pairs import AlikeNights, compare_values
 from promptaudit.udfs.measures import consistency, consistency_wordings, disagreement

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-UDFS = Path(__file__).parents[2] / "dbt/udfs"
+UDFS = Path(__file__).parents[2] / "flows/promptaudit/udfs"
 WITH_EXAMPLES = sorted(path for path in UDFS.rglob("*.py") if ">>>" in path.read_text())
 
 

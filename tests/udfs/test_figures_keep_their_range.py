@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from promptaudit.models_registry.mart_columns import ABOVE, ANY, AROUND, ENDS, SHARE, Range
+from promptaudit.registry.mart_columns import ABOVE, ANY, AROUND, ENDS, SHARE, Range
 from promptaudit.udfs import attempts
 from promptaudit.udfs.register import functions, register
 from promptaudit.udfs.sql_types import returns, sql_type

@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptaudit.flows.warehouse import Warehouse, schema
-from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.warehouse import Warehouse, schema
 from tests.support.http_audit import query
 
 

@@ -12,12 +12,12 @@ import duckdb
 import pytest
 from pydantic import SecretStr
 
-from promptaudit.flows.marts.write_lake import write_lake
-from promptaudit.flows.query.analyses import analyses, analysis
-from promptaudit.flows.warehouse import Published
-from promptaudit.flows.warehouse.lake import Lake, attached
-from promptaudit.flows.warehouse.reaching_out import OWN_VIEWS, TABLE_FUNCTIONS, functions, refuse_reaching_out
-from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.marts.write_lake import write_lake
+from promptaudit.query.analyses import analyses, analysis
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.warehouse import Published
+from promptaudit.warehouse.lake import Lake, attached
+from promptaudit.warehouse.reaching_out import OWN_VIEWS, TABLE_FUNCTIONS, functions, refuse_reaching_out
 
 KEYS = {
     "AWS_ACCESS_KEY_ID": "AKIA-PLANTED",

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from promptaudit.flows.warehouse import rows_as
-from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.warehouse import rows_as
 
 
 class Planned(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.run_names import Reference, resolve, resolve_id, resolve_pair
-from promptaudit.models_registry.errors import UsageError
+from promptaudit.registry.errors import UsageError
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.run_names import Reference, resolve, resolve_id, resolve_pair
 
 RUNS = """
     select * from (values

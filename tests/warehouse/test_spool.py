@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.system.keys import prediction_id, verdict_id
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.flows.warehouse.segments import replay
-from promptaudit.flows.warehouse.spool import land_segment, read_spooled, spool_of
+from promptaudit.system.keys import prediction_id, verdict_id
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.rows import frame_of
+from promptaudit.warehouse.segments import replay
+from promptaudit.warehouse.spool import land_segment, read_spooled, spool_of
 from tests.support.http_audit import query
 
 ROOT = Path(__file__).parents[2]
@@ -261,8 +261,8 @@ def test_a_warehouse_has_one_spool_by_whatever_link_it_is_reached(warehouse: Pat
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from promptaudit.flows.warehouse.spool import spool_of
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.warehouse.spool import spool_of
+from promptaudit.warehouse import Warehouse
 from tests.warehouse.test_spool import RUN, prediction
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

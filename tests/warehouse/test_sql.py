@@ -9,12 +9,12 @@ import duckdb
 import pytest
 
 from promptaudit import flows
-from promptaudit.flows.history.measure import history
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.run_names import baselines, complete_runs
-from promptaudit.flows.warehouse.sql import VIEWS, over, sql, view_sql
-from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.query.history.measure import history
+from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.udfs.register import register
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.run_names import baselines, complete_runs
+from promptaudit.warehouse.sql import VIEWS, over, sql, view_sql
 from tests.report.conftest import built
 from tests.support.imported_nights import change, fresh
 from tests.support.prebuilt_folders import shape

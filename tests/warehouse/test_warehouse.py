@@ -11,9 +11,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptaudit.flows.marts.publish import publish
-from promptaudit.flows.warehouse import Published, Warehouse
-from promptaudit.models_registry.errors import WarehouseError, WarehouseLocked
+from promptaudit.marts.publish import publish
+from promptaudit.registry.errors import WarehouseError, WarehouseLocked
+from promptaudit.warehouse import Published, Warehouse
 
 WRITES = "import duckdb, sys; duckdb.connect(sys.argv[1]).execute('create or replace table t as select 1')"
 
@@ -106,7 +106,7 @@ def test_another_program_that_has_the_file_open_is_told_at_once_and_waited_for(
     file = tmp_path / "audit.duckdb"
     Warehouse(file).apply_schema()
     held = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
-    monkeypatch.setattr("promptaudit.flows.warehouse.duckdb_file.TOLD_AFTER_S", 0)
+    monkeypatch.setattr("promptaudit.warehouse.duckdb_file.TOLD_AFTER_S", 0)
     line = [sys.executable, "-c", held, str(file)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None

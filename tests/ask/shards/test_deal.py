@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.ask.shards.deal import deal
-from promptaudit.flows.plan.budget import Budget, Purse
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.wordings.paraphrase import paraphrase
+from promptaudit.ask.shards.deal import deal
+from promptaudit.ask.wordings.paraphrase import paraphrase
+from promptaudit.plan.budget import Budget, Purse
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import opened, write_cards
 
 

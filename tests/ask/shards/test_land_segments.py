@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.ask.shards import land_segments
-from promptaudit.flows.ask.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
-from promptaudit.flows.ask.shards.messages import (
+from promptaudit.ask.shards import land_segments
+from promptaudit.ask.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
+from promptaudit.ask.shards.messages import (
     ASKER,
     LEASE,
     AskerState,
@@ -23,13 +23,13 @@ from promptaudit.flows.ask.shards.messages import (
     read_message,
     write_message,
 )
-from promptaudit.flows.audit.runs import close_run
-from promptaudit.flows.engines import silent
-from promptaudit.flows.system.keys import prediction_id
-from promptaudit.flows.system.processes import began_at, machine
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.segments import Segments
-from promptaudit.models_registry.errors import BrokenFile, WarehouseError
+from promptaudit.audit.runs import close_run
+from promptaudit.engines import silent
+from promptaudit.registry.errors import BrokenFile, WarehouseError
+from promptaudit.system.keys import prediction_id
+from promptaudit.system.processes import began_at, machine
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.segments import Segments
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import running_server
 
@@ -333,7 +333,7 @@ def test_few_large_files_are_read_beside_each_other(landed: Warehouse, monkeypat
     segments = Segments(landed, folder, run, silent)
     assert segments.first_of(names) == names[:16]
     for n_bytes, n_files in ((3 * len(content), 3), (1, 1)):
-        monkeypatch.setattr("promptaudit.flows.warehouse.segments.BYTES_AT_ONCE", n_bytes)
+        monkeypatch.setattr("promptaudit.warehouse.segments.BYTES_AT_ONCE", n_bytes)
         assert segments.first_of(names) == names[:n_files]
 
 

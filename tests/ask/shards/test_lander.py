@@ -15,14 +15,14 @@ from typing import Any
 import psutil
 import pytest
 
-from promptaudit.flows.ask.shards import lander, placement
-from promptaudit.flows.ask.shards.land_segments import Asker
-from promptaudit.flows.ask.shards.lander import Lander, _in_thread
-from promptaudit.flows.ask.shards.messages import AskerState, Lease
-from promptaudit.flows.plan.budget import Budget
-from promptaudit.flows.system.shared_folder import shared_folder
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.errors import BudgetReached, EngineError, MeasureError
+from promptaudit.ask.shards import lander, placement
+from promptaudit.ask.shards.land_segments import Asker
+from promptaudit.ask.shards.lander import Lander, _in_thread
+from promptaudit.ask.shards.messages import AskerState, Lease
+from promptaudit.plan.budget import Budget
+from promptaudit.registry.errors import BudgetReached, EngineError, MeasureError
+from promptaudit.system.shared_folder import shared_folder
+from promptaudit.warehouse import Warehouse
 from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.prefect_server import all_of, wait_for
@@ -173,7 +173,7 @@ def askers_of(folder: Path) -> list[psutil.Process]:
     warehouse = str(folder / "audit.duckdb")
     return all_of(
         lambda found: (
-            "promptaudit.flows.asker" in found.cmdline() and found.environ().get("PROMPTAUDIT_WAREHOUSE") == warehouse
+            "promptaudit.ask.asker" in found.cmdline() and found.environ().get("PROMPTAUDIT_WAREHOUSE") == warehouse
         )
     )
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from promptaudit.flows.ask.shards.leased_budget import LeasedBudget
-from promptaudit.flows.ask.shards.messages import Lease
-from promptaudit.models_registry.errors import BudgetReached
+from promptaudit.ask.shards.leased_budget import LeasedBudget
+from promptaudit.ask.shards.messages import Lease
+from promptaudit.registry.errors import BudgetReached
 
 
 async def spend(budget: LeasedBudget, usd: float) -> None:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 CHILD = """
 import json, resource, sys
 from pathlib import Path
-from promptaudit.models_registry.errors import BudgetReached
+from promptaudit.registry.errors import BudgetReached
 from tests.support.http_audit import ask, cells
 warehouse = Path(sys.argv[1])
 try:

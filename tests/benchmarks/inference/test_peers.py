@@ -68,7 +68,7 @@ def price(folder: Path, *commands: Sequence[str | Path], **variables: str) -> Pr
 
 
 def promptaudit() -> list[str]:
-    return [sys.executable, "-m", "promptaudit.flows.cli"]
+    return [sys.executable, "-m", "promptaudit.cli"]
 
 
 def ours(folder: Path, n: int, latency_s: float) -> Price:

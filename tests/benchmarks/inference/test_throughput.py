@@ -16,9 +16,9 @@ import pytest
 import uvloop
 from openai import AsyncOpenAI
 
-from promptaudit.flows.engines import Request
-from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
-from promptaudit.models_registry.cards import ModelCard
+from promptaudit.engines import Request
+from promptaudit.engines.openai_api.engine import OpenAIEngine
+from promptaudit.registry.cards import ModelCard
 from tests.support.engine_requests import request_of
 from tests.support.fast_server import running_fast_server
 from tests.support.http_audit import ask as ask_run

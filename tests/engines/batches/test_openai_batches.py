@@ -17,12 +17,12 @@ from urllib.parse import quote
 import pytest
 from pydantic import ValidationError
 
-from promptaudit.flows.engines import Answer, Request
-from promptaudit.flows.engines.batches import lines, provider
-from promptaudit.flows.engines.batches.openai_batches import BatchApi, BatchStatus
-from promptaudit.flows.engines.pacing import retry
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines import Answer, Request
+from promptaudit.engines.batches import lines, provider
+from promptaudit.engines.batches.openai_batches import BatchApi, BatchStatus
+from promptaudit.engines.pacing import retry
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
 from tests.support.batch_server import RunningBatchServer, running_batch_server
 from tests.support.engine_requests import LABELS, request_of
 
@@ -384,8 +384,8 @@ def test_files_of_two_hundred_megabytes_take_no_memory(server: RunningBatchServe
     server.reset(seconds=0, n_output_bytes=4000)
     text = f"""
 import asyncio, json, pathlib, resource
-from promptaudit.flows.engines.batches.openai_batches import BatchApi
-from promptaudit.models_registry.cards import ModelCard
+from promptaudit.engines.batches.openai_batches import BatchApi
+from promptaudit.registry.cards import ModelCard
 from tests.support.engine_requests import request_of
 
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from promptaudit.flows.engines import Answer, Engine, Question, Request, open_engine
-from promptaudit.flows.engines.embedded.engine import open_annotator
-from promptaudit.flows.engines.embedded.lexical import without_input
-from promptaudit.flows.engines.embedded.simulated import INVALID, distribution_of
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.registry import Entry
+from promptaudit.engines import Answer, Engine, Question, Request, open_engine
+from promptaudit.engines.embedded.engine import open_annotator
+from promptaudit.engines.embedded.lexical import without_input
+from promptaudit.engines.embedded.simulated import INVALID, distribution_of
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.registry import Entry
 from promptaudit.udfs.readers.reading import read_answer
 from tests.support.engine_requests import LABELS, PROMPT, request_of
 from tests.support.shell import outputs_by_hash_seed
@@ -293,8 +293,8 @@ def test_an_embedded_answer_says_who_served_it_and_how_long_it_took() -> None:
 
 def test_embedded_audits_import_no_client() -> None:
     code = (
-        "import sys; from pathlib import Path; from promptaudit.flows.engines import open_engine;"
-        "from promptaudit.models_registry.cards import ModelCard; from promptaudit.models_registry.registry import Entry;"
+        "import sys; from pathlib import Path; from promptaudit.engines import open_engine;"
+        "from promptaudit.registry.cards import ModelCard; from promptaudit.registry.registry import Entry;"
         "[open_engine(Entry(ModelCard(engine='embedded', model=m), Path(), 'x.yml', {})) for m in ('lexical', 'random')];"
         "print(sorted({'openai', 'aiohttp', 'httpx2', 'polars', 'duckdb'} & set(sys.modules)))"
     )

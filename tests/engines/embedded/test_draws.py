@@ -8,7 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.engines.embedded.draws import uniform, uniform_after
+from promptaudit.engines.embedded.draws import uniform, uniform_after
 
 PARTS = st.lists(st.text(st.characters(), max_size=8) | st.integers(), max_size=5)
 

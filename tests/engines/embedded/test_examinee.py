@@ -16,18 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.engines import Question, Request
-from promptaudit.flows.engines.embedded.draws import uniform
-from promptaudit.flows.engines.embedded.engine import open_annotator
-from promptaudit.flows.engines.embedded.examinee import CHOSEN, GIVEN, examinee_annotator
-from promptaudit.flows.engines.embedded.matching_judge import matches
-from promptaudit.flows.engines.embedded.number_words import in_words, whole_in_words
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.prompts.templates import ask, question_of
-from promptaudit.flows.system.keys import prompt_variant_id
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
-from promptaudit.models_registry.registry import load_registry
+from promptaudit.engines import Question, Request
+from promptaudit.engines.embedded.draws import uniform
+from promptaudit.engines.embedded.engine import open_annotator
+from promptaudit.engines.embedded.examinee import CHOSEN, GIVEN, examinee_annotator
+from promptaudit.engines.embedded.matching_judge import matches
+from promptaudit.engines.embedded.number_words import in_words, whole_in_words
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.prompts.templates import ask, question_of
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
+from promptaudit.registry.registry import load_registry
+from promptaudit.system.keys import prompt_variant_id
 from promptaudit.udfs.readers.option_letter import read_option
 from promptaudit.udfs.scoring.fields import read_fields
 from promptaudit.udfs.scoring.math.equal import MathEqual

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.ask.anchors import right_in_words, wrong_in_words
-from promptaudit.flows.engines import Question, Request
-from promptaudit.flows.engines.embedded.engine import open_annotator
-from promptaudit.flows.engines.embedded.matching_judge import matcher_annotator, matches
-from promptaudit.flows.plan.design import Design, design_audit
-from promptaudit.flows.plan.judge_requests import KINDS, Ruling, controls_of, rulings_of
-from promptaudit.models_registry.audit_cards import Samples
-from promptaudit.models_registry.cards import Controls, JudgeCard, ModelCard
-from promptaudit.models_registry.errors import EngineError
-from promptaudit.models_registry.registry import load_registry
-from promptaudit.models_registry.samples import choose_samples
+from promptaudit.ask.anchors import right_in_words, wrong_in_words
+from promptaudit.engines import Question, Request
+from promptaudit.engines.embedded.engine import open_annotator
+from promptaudit.engines.embedded.matching_judge import matcher_annotator, matches
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.plan.judge_requests import KINDS, Ruling, controls_of, rulings_of
+from promptaudit.registry.audit_cards import Samples
+from promptaudit.registry.cards import Controls, JudgeCard, ModelCard
+from promptaudit.registry.errors import EngineError
+from promptaudit.registry.registry import load_registry
+from promptaudit.registry.samples import choose_samples
 from promptaudit.udfs.scoring.verdict import read_verdict
 from tests.support.engine_requests import request_of
 

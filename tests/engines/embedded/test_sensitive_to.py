@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from promptaudit.flows.engines import Question
-from promptaudit.flows.engines.embedded.engine import open_annotator
-from promptaudit.models_registry.cards import ModelCard
+from promptaudit.engines import Question
+from promptaudit.engines.embedded.engine import open_annotator
+from promptaudit.registry.cards import ModelCard
 from tests.support.engine_requests import request_of
 
 SAMPLES = [f"s{n}" for n in range(300)]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from promptaudit.flows.engines.embedded.engine import open_annotator
-from promptaudit.models_registry.cards import ModelCard
+from promptaudit.engines.embedded.engine import open_annotator
+from promptaudit.registry.cards import ModelCard
 from tests.support.engine_requests import request_of
 
 WEAK_ON = {

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.engines.llama_cpp.command_line import gguf_of, launch_of
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines.llama_cpp.command_line import gguf_of, launch_of
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
 
 HEAD = b"GGUF\x03\x00\x00\x00"
 

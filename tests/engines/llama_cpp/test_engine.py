@@ -17,14 +17,14 @@ import httpx2
 import psutil
 import pytest
 
-from promptaudit.flows.engines import Answer
-from promptaudit.flows.engines.llama_cpp.command_line import gguf_of
-from promptaudit.flows.engines.llama_cpp.engine import LlamaServerEngine
-from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
-from promptaudit.flows.system.child_processes import MARK
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
-from promptaudit.models_registry.registry import Entry
+from promptaudit.engines import Answer
+from promptaudit.engines.llama_cpp.command_line import gguf_of
+from promptaudit.engines.llama_cpp.engine import LlamaServerEngine
+from promptaudit.engines.openai_api.engine import OpenAIEngine
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
+from promptaudit.registry.registry import Entry
+from promptaudit.system.child_processes import MARK
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.llama import by_llama, card, need_model
 from tests.support.serving import Serving, asked
@@ -39,7 +39,7 @@ SERVER = (
     """
 import argparse, json, os, sys
 from pathlib import Path
-from promptaudit.flows.engines.llama_cpp import command_line
+from promptaudit.engines.llama_cpp import command_line
 parser = argparse.ArgumentParser(allow_abbrev=False)
 for flag in ("--host", "--model", "--alias"):
     parser.add_argument(flag, required=True)

@@ -15,17 +15,17 @@ from typing import Any, cast
 
 import pytest
 
-from promptaudit.flows.engines import Say
-from promptaudit.flows.engines.local_server import folder as server_folder
-from promptaudit.flows.engines.local_server import process as server_process
-from promptaudit.flows.engines.local_server import shared
-from promptaudit.flows.engines.local_server.launch import Launch
-from promptaudit.flows.engines.local_server.log import last_words
-from promptaudit.flows.engines.local_server.process import ServerProcess
-from promptaudit.flows.engines.local_server.shared import Servers
-from promptaudit.flows.engines.vllm.command_line import launch_of
-from promptaudit.flows.engines.vllm.engine import VllmServerEngine
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines import Say
+from promptaudit.engines.local_server import folder as server_folder
+from promptaudit.engines.local_server import process as server_process
+from promptaudit.engines.local_server import shared
+from promptaudit.engines.local_server.launch import Launch
+from promptaudit.engines.local_server.log import last_words
+from promptaudit.engines.local_server.process import ServerProcess
+from promptaudit.engines.local_server.shared import Servers
+from promptaudit.engines.vllm.command_line import launch_of
+from promptaudit.engines.vllm.engine import VllmServerEngine
+from promptaudit.registry.errors import EngineError
 from tests.support.vllm import card
 
 

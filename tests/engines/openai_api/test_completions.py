@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from promptaudit.flows.engines import Answer, Attempt
-from promptaudit.flows.engines.batches.lines import Results
-from promptaudit.flows.engines.openai_api.addresses import advice, refuse_addresses
-from promptaudit.flows.engines.openai_api.body import Body
-from promptaudit.flows.engines.openai_api.completions import read_completion
-from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
-from promptaudit.flows.engines.openai_api.error_bodies import described, error_of
-from promptaudit.flows.engines.openai_api.faults import Failure, failure_of
-from promptaudit.flows.engines.pacing import retry
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines import Answer, Attempt
+from promptaudit.engines.batches.lines import Results
+from promptaudit.engines.openai_api.addresses import advice, refuse_addresses
+from promptaudit.engines.openai_api.body import Body
+from promptaudit.engines.openai_api.completions import read_completion
+from promptaudit.engines.openai_api.engine import OpenAIEngine
+from promptaudit.engines.openai_api.error_bodies import described, error_of
+from promptaudit.engines.openai_api.faults import Failure, failure_of
+from promptaudit.engines.pacing import retry
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
 from tests.support.engine_requests import request_of
 from tests.support.loopback import QuietHandler, completion_of, served_in_threads
 

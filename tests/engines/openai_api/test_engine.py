@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.engines import Answer, Engine, Request
-from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
-from promptaudit.flows.engines.pacing import lanes, pace, retry
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines import Answer, Engine, Request
+from promptaudit.engines.openai_api.engine import OpenAIEngine
+from promptaudit.engines.pacing import lanes, pace, retry
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.openai_server import HUGE, RunningServer, running_server
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.cards.prices import cost_of
-from promptaudit.flows.engines import Answer, Request
-from promptaudit.flows.engines.openai_api.body import Body
-from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
-from promptaudit.flows.engines.pacing import retry
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.model_cards import Price
+from promptaudit.cards.prices import cost_of
+from promptaudit.engines import Answer, Request
+from promptaudit.engines.openai_api.body import Body
+from promptaudit.engines.openai_api.engine import OpenAIEngine
+from promptaudit.engines.pacing import retry
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.model_cards import Price
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.openai_server import RunningServer, running_server
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.engines import Answer
-from promptaudit.flows.engines.openai_api.completions import read_completion
-from promptaudit.flows.engines.openai_api.engine import MOST_ALIKE, OpenAIEngine
-from promptaudit.flows.engines.openai_api.error_bodies import error_of
-from promptaudit.flows.engines.openai_api.faults import Failure, settled, verdict_on
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines import Answer
+from promptaudit.engines.openai_api.completions import read_completion
+from promptaudit.engines.openai_api.engine import MOST_ALIKE, OpenAIEngine
+from promptaudit.engines.openai_api.error_bodies import error_of
+from promptaudit.engines.openai_api.faults import Failure, settled, verdict_on
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
 from tests.support.engine_requests import request_of
 from tests.support.loopback import QuietHandler, served_in_threads
 

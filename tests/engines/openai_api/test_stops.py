@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.engines import Answer, Attempt
-from promptaudit.flows.engines.openai_api.completions import read_completion
-from promptaudit.flows.engines.openai_api.engine import OpenAIEngine
-from promptaudit.flows.engines.pacing import retry
-from promptaudit.models_registry.cards import ModelCard
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines import Answer, Attempt
+from promptaudit.engines.openai_api.completions import read_completion
+from promptaudit.engines.openai_api.engine import OpenAIEngine
+from promptaudit.engines.pacing import retry
+from promptaudit.registry.cards import ModelCard
+from promptaudit.registry.errors import EngineError
 from tests.support.engine_requests import request_of
 from tests.support.loopback import completion_of
 from tests.support.openai_server import RunningServer, running_server

@@ -9,11 +9,11 @@ import random
 
 import pytest
 
-from promptaudit.flows.engines.pacing import lanes
-from promptaudit.flows.engines.pacing.lanes import Lanes
-from promptaudit.flows.engines.pacing.pressure import pressure_of
-from promptaudit.flows.engines.pacing.rates import Rate
-from promptaudit.flows.engines.pacing.window import Window
+from promptaudit.engines.pacing import lanes
+from promptaudit.engines.pacing.lanes import Lanes
+from promptaudit.engines.pacing.pressure import pressure_of
+from promptaudit.engines.pacing.rates import Rate
+from promptaudit.engines.pacing.window import Window
 from tests.support.virtual_time import Limited, pace_of, run_in_virtual_time
 
 

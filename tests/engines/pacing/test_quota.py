@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from promptaudit.flows.engines.pacing.quota import Quota, seconds_of
+from promptaudit.engines.pacing.quota import Quota, seconds_of
 
 
 @pytest.mark.parametrize(

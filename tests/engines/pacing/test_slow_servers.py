@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from promptaudit.flows.engines.pacing import lanes
-from promptaudit.flows.engines.pacing.in_flight import InFlight
-from promptaudit.flows.engines.pacing.lanes import Lanes, in_time
-from promptaudit.flows.engines.pacing.patience import Patience
-from promptaudit.flows.engines.pacing.pressure import pressure_of
+from promptaudit.engines.pacing import lanes
+from promptaudit.engines.pacing.in_flight import InFlight
+from promptaudit.engines.pacing.lanes import Lanes, in_time
+from promptaudit.engines.pacing.patience import Patience
+from promptaudit.engines.pacing.pressure import pressure_of
 from tests.support.virtual_time import pace_of, run_in_virtual_time
 
 LIMIT_S = 60.0  # of a try, as in virtual_time

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.engines import open_engine
-from promptaudit.flows.engines.vllm import loglikelihoods
-from promptaudit.flows.engines.vllm.command_line import launch_of
-from promptaudit.flows.engines.vllm.engine import VllmServerEngine
+from promptaudit.engines import open_engine
+from promptaudit.engines.vllm import loglikelihoods
+from promptaudit.engines.vllm.command_line import launch_of
+from promptaudit.engines.vllm.engine import VllmServerEngine
 from tests.support.vllm import card
 
 
@@ -47,7 +47,7 @@ def test_an_options_tokens_are_those_after_what_it_has_in_common_with_the_prompt
 
 
 def test_a_card_of_the_engine_is_opened_as_it() -> None:
-    from promptaudit.models_registry.registry import Entry
+    from promptaudit.registry.registry import Entry
 
     entry = Entry(card(), Path(), "models/mine.yml", {})
     assert isinstance(open_engine(entry), VllmServerEngine)

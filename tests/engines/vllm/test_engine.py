@@ -18,11 +18,11 @@ import httpx2
 import psutil
 import pytest
 
-from promptaudit.flows.engines import Answer
-from promptaudit.flows.engines.vllm import loglikelihoods
-from promptaudit.flows.engines.vllm.engine import VllmServerEngine
-from promptaudit.flows.system.child_processes import MARK
-from promptaudit.models_registry.errors import EngineError
+from promptaudit.engines import Answer
+from promptaudit.engines.vllm import loglikelihoods
+from promptaudit.engines.vllm.engine import VllmServerEngine
+from promptaudit.registry.errors import EngineError
+from promptaudit.system.child_processes import MARK
 from promptaudit.udfs.scoring.option_loglikelihood import from_loglikelihoods
 from tests.support.engine_requests import LABELS, request_of
 from tests.support.serving import MakeEngine, Serving, asked
@@ -297,8 +297,8 @@ def test_stopped_in_mid_answer_it_lands_no_part_of_one(model: Path) -> None:
 
 def test_nothing_is_left_of_a_killed_run(model: Path) -> None:
     text = (
-        "import asyncio, sys\nfrom promptaudit.flows.engines.vllm.engine import VllmServerEngine\n"
-        "from promptaudit.flows.system.child_processes import guarded\n"
+        "import asyncio, sys\nfrom promptaudit.engines.vllm.engine import VllmServerEngine\n"
+        "from promptaudit.system.child_processes import guarded\n"
         "from tests.support.vllm import card\n\nasync def hold():\n    engine = VllmServerEngine(card(sys.argv[1]))\n"
         "    await engine.open()\n    print(engine._server._process.pid, flush=True)\n    await asyncio.sleep(600)\n\n"
         "with guarded():\n    asyncio.run(hold())\n"

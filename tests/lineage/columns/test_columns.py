@@ -11,14 +11,14 @@ import duckdb
 import pytest
 import yaml
 
-from promptaudit.flows.display.encode import encoded
-from promptaudit.flows.lineage.columns import project
-from promptaudit.flows.lineage.columns.follow import Column, lineage_of
-from promptaudit.flows.system import user_cache
-from promptaudit.flows.warehouse.raw_tables import SCHEMA_SQL
-from promptaudit.models_registry.errors import UsageError
-from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.lineage.columns import project
+from promptaudit.lineage.columns.follow import Column, lineage_of
+from promptaudit.registry.errors import UsageError
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.system import user_cache
+from promptaudit.system.display.encode import encoded
 from promptaudit.udfs.register import functions
+from promptaudit.warehouse.raw_tables import SCHEMA_SQL
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -59,7 +59,7 @@ def marts() -> dict[str, list[str]]:
 
 
 def landed() -> set[str]:
-    """The columns of flows/warehouse/schema.sql, as DuckDB reads it."""
+    """The columns of flows/promptaudit/warehouse/schema.sql, as DuckDB reads it."""
     with duckdb.connect() as con:
         con.execute(SCHEMA_SQL)
         query = "select table_name, column_name from information_schema.columns where table_schema = 'raw'"

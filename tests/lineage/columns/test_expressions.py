@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlglot.errors import SqlglotError
 
-from promptaudit.flows.lineage.columns.derived import Derived
-from promptaudit.flows.lineage.columns.expressions import columns_of
+from promptaudit.lineage.columns.derived import Derived
+from promptaudit.lineage.columns.expressions import columns_of
 
 SCHEMA = {
     "raw": {"answers": ["run", "sample", "label", "seconds"], "labels": ["run", "label", "place"]},

@@ -17,10 +17,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from promptaudit.flows.lineage.columns.follow import lineage_of
-from promptaudit.flows.lineage.openlineage.events import run_id_of
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.lineage.columns.follow import lineage_of
+from promptaudit.lineage.openlineage.events import run_id_of
+from promptaudit.marts.transform import transform
+from promptaudit.warehouse import Warehouse
 from tests.support.imported_runs import COLOURS, TEXTS, ordinary_rows
 from tests.support.openlineage_spec import problems
 from tests.support.shell import promptaudit

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.audit.runs import run_row
-from promptaudit.flows.lineage.openlineage.events import run_id_of
-from promptaudit.flows.lineage.openlineage.tell import following, landed, published
-from promptaudit.flows.marts.transform import transform
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.rows import frame_of
-from promptaudit.models_registry.errors import WarehouseError
+from promptaudit.audit.runs import run_row
+from promptaudit.lineage.openlineage.events import run_id_of
+from promptaudit.lineage.openlineage.tell import following, landed, published
+from promptaudit.marts.transform import transform
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.rows import frame_of
 from tests.support.openlineage_spec import problems
 
 RUN = "0123456789abcdef0123456789abcdef"
@@ -133,7 +133,7 @@ def test_a_build_that_never_began_is_not_told(warehouse: Path, monkeypatch: pyte
         msg = "no dbt"
         raise WarehouseError(msg)
 
-    monkeypatch.setattr("promptaudit.flows.marts.transform.dbt", fail)
+    monkeypatch.setattr("promptaudit.marts.transform.dbt", fail)
     with pytest.raises(WarehouseError, match="no dbt"):
         transform(Warehouse(warehouse), [RUN], "up_to_formats")
     assert not (warehouse.parent / "lineage").exists()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from openlineage.client.event_v2 import RunState
 
-from promptaudit.flows.lineage.openlineage.events import event
-from promptaudit.flows.lineage.openlineage.names import asset_of, endpoints_of, file_of, namespace_of
-from promptaudit.flows.lineage.openlineage.transport import TIMEOUT_S, Sender, _Receiver
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.lineage.openlineage.events import event
+from promptaudit.lineage.openlineage.names import asset_of, endpoints_of, file_of, namespace_of
+from promptaudit.lineage.openlineage.transport import TIMEOUT_S, Sender, _Receiver
+from promptaudit.warehouse import Warehouse
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
 
 KEY = "sk-lineage-0123456789abcdef"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.prompts.variations import input_noise
-from promptaudit.flows.prompts.variations.input_noise import NOISES, kept_words, noisy
-from promptaudit.models_registry.cards import TaskCard
-from promptaudit.models_registry.samples import Sample
+from promptaudit.prompts.variations import input_noise
+from promptaudit.prompts.variations.input_noise import NOISES, kept_words, noisy
+from promptaudit.registry.cards import TaskCard
+from promptaudit.registry.samples import Sample
 
 CARD = TaskCard.model_validate(
     {"labels": ["very good", "bad"], "instruction": "Rate it.", "protected": ["Zurich"], "data": {"path": "d.csv"}}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from promptaudit.flows.prompts.messages import prompt_of
-from promptaudit.flows.prompts.templates import answers_to_weigh, ask, question_of
-from promptaudit.flows.prompts.variations import label_order, option_order
-from promptaudit.flows.prompts.variations.order import order_of
-from promptaudit.flows.prompts.variations.original import Original
-from promptaudit.models_registry.cards import TaskCard, Template
-from promptaudit.models_registry.samples import ChosenSamples, Sample
+from promptaudit.prompts.messages import prompt_of
+from promptaudit.prompts.templates import answers_to_weigh, ask, question_of
+from promptaudit.prompts.variations import label_order, option_order
+from promptaudit.prompts.variations.order import order_of
+from promptaudit.prompts.variations.original import Original
+from promptaudit.registry.cards import TaskCard, Template
+from promptaudit.registry.samples import ChosenSamples, Sample
 
 CHOICE = TaskCard.model_validate(
     {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from promptaudit.flows.prompts.messages import left_open, prompt_of, render
-from promptaudit.flows.prompts.templates import ask, reader_of
-from promptaudit.flows.prompts.variations import examples, formatting, language, levels, system, varied
-from promptaudit.flows.prompts.variations.original import Original
-from promptaudit.models_registry.cards import Example, TaskCard, Template
-from promptaudit.models_registry.samples import ChosenSamples, Sample
+from promptaudit.prompts.messages import left_open, prompt_of, render
+from promptaudit.prompts.templates import ask, reader_of
+from promptaudit.prompts.variations import examples, formatting, language, levels, system, varied
+from promptaudit.prompts.variations.original import Original
+from promptaudit.registry.cards import Example, TaskCard, Template
+from promptaudit.registry.samples import ChosenSamples, Sample
 
 SORTED = TaskCard.model_validate(
     {

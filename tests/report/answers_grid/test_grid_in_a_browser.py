@@ -10,11 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptaudit.flows.prompts.templates import ask, left_open
-from promptaudit.flows.report import as_written
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.models_registry.samples import Sample
-from promptaudit.models_registry.template_cards import Template
+from promptaudit.prompts.templates import ask, left_open
+from promptaudit.registry.samples import Sample
+from promptaudit.registry.template_cards import Template
+from promptaudit.report import as_written
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.test_browser import RULES, SERIOUS, opened
 from tests.support.imported_runs import SCRIPT

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.display.policy import Policy
-from promptaudit.flows.evidence.trace.gather import trace
-from promptaudit.flows.report.answers_grid.section import AnswersGrid, answers_grid
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.evidence.trace.gather import trace
+from promptaudit.report.answers_grid.section import AnswersGrid, answers_grid
+from promptaudit.report.gather import gather
+from promptaudit.system.display.policy import Policy
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.imported_runs import HOSTILE, OVERRIDE, SCRIPT
 from tests.support.published_copy import table

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
+from promptaudit.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 
 
 def sample(**given: Any) -> dict[str, Any]:

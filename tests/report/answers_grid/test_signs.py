@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.report.answers_grid.signs import MOST_SIGN, signs_of
+from promptaudit.report.answers_grid.signs import MOST_SIGN, signs_of
 
 
 @pytest.mark.parametrize(

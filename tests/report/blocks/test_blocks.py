@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptaudit.flows.report.blocks.blocks import DrawnSection
+from promptaudit.report.blocks.blocks import DrawnSection
 
 REASON = "No sample of this task has a gold label."
 

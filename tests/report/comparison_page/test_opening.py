@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from promptaudit.flows.comparison.result import ComparedRun, RunComparison
-from promptaudit.flows.display.compared import RunsCompared
-from promptaudit.flows.report.blocks.cells import plain
-from promptaudit.flows.report.comparison_page.gather import ComparisonData, Side
-from promptaudit.flows.report.comparison_page.heat import MOST_CELLS, heat
-from promptaudit.flows.report.comparison_page.largest import largest_of, ranked
-from promptaudit.flows.report.comparison_page.opening import next_command, verdict_of
-from promptaudit.flows.report.comparison_page.page import title_of
-from promptaudit.flows.report.comparison_page.sections import sections
+from promptaudit.marts.comparison.result import ComparedRun, RunComparison
+from promptaudit.report.blocks.cells import plain
+from promptaudit.report.comparison_page.gather import ComparisonData, Side
+from promptaudit.report.comparison_page.heat import MOST_CELLS, heat
+from promptaudit.report.comparison_page.largest import largest_of, ranked
+from promptaudit.report.comparison_page.opening import next_command, verdict_of
+from promptaudit.report.comparison_page.page import title_of
+from promptaudit.report.comparison_page.sections import sections
+from promptaudit.system.display.compared import RunsCompared
 
 ID = "0123456789abcdef0123456789abcdef"
 

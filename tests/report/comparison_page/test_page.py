@@ -10,16 +10,16 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptaudit.flows.comparison.result import run_comparison
-from promptaudit.flows.erase.erase import erase
-from promptaudit.flows.report import as_written as run_as_written
-from promptaudit.flows.report.blocks.cells import exact
-from promptaudit.flows.report.comparison_page.gather import ComparisonData, gather
-from promptaudit.flows.report.comparison_page.page import as_written, page_of, write_again, write_page
-from promptaudit.flows.report.verify_file import check_page, figures_of, unknown_pages
-from promptaudit.flows.report.view import index_of
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import figure_id
+from promptaudit.audit.erase.erase import erase
+from promptaudit.marts.comparison.result import run_comparison
+from promptaudit.report import as_written as run_as_written
+from promptaudit.report.blocks.cells import exact
+from promptaudit.report.comparison_page.gather import ComparisonData, gather
+from promptaudit.report.comparison_page.page import as_written, page_of, write_again, write_page
+from promptaudit.report.verify_file import check_page, figures_of, unknown_pages
+from promptaudit.report.view import index_of
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import figure_id
 from tests.report.conftest import Compared
 from tests.report.test_page import Seen
 from tests.support.imported_runs import SCRIPT
@@ -196,7 +196,7 @@ def test_verify_of_a_run_looks_at_what_it_was_compared_with(compared: Compared, 
         assert own.page not in [page for page, _ in unknown_pages(con, warehouse.places.published, "0" * 32)]
 
 
-@pytest.mark.soak  # tests/erase ends an erasure that was cut short
+@pytest.mark.soak  # tests/audit/erase ends an erasure that was cut short
 def test_erase_that_is_cut_short_leaves_no_page_that_quotes(
     compared: Compared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +209,7 @@ def test_erase_that_is_cut_short_leaves_no_page_that_quotes(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("promptaudit.flows.erase.erase.write_again", killed)
+    monkeypatch.setattr("promptaudit.audit.erase.erase.write_again", killed)
     of_run = warehouse.places.report(data_of(own).sides[1].run.audit_run_id)
     assert own.page.is_file()
     assert of_run.is_file()

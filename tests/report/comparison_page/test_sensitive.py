@@ -8,14 +8,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptaudit.flows.comparison.result import run_comparison
-from promptaudit.flows.display.policy import LEFT_OUT
-from promptaudit.flows.evidence.trace.gather import trace
-from promptaudit.flows.report import as_written
-from promptaudit.flows.report.comparison_page.gather import gather
-from promptaudit.flows.report.comparison_page.page import page_of
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import row_id
+from promptaudit.evidence.trace.gather import trace
+from promptaudit.marts.comparison.result import run_comparison
+from promptaudit.report import as_written
+from promptaudit.report.comparison_page.gather import gather
+from promptaudit.report.comparison_page.page import page_of
+from promptaudit.system.display.policy import LEFT_OUT
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import row_id
 from tests.report.comparison_page.test_page import copied
 from tests.report.conftest import Compared
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.report.data import ReportData
+from promptaudit.report.gather import gather
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console, Group
 
-from promptaudit.flows.report.blocks.cells import plain
-from promptaudit.flows.report.sections.missing_answers import missing_answers
-from promptaudit.flows.report.terminal import missing_answers as terminal
-from promptaudit.flows.report.terminal import scorecard
+from promptaudit.report.blocks.cells import plain
+from promptaudit.report.sections.missing_answers import missing_answers
+from promptaudit.report.terminal import missing_answers as terminal
+from promptaudit.report.terminal import scorecard
 from tests.report.sections.test_sections_across_tasks import report_data
 
 GAPS = {

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.display.figures import ranged
-from promptaudit.flows.report.blocks.blocks import DrawnSection
-from promptaudit.flows.report.blocks.cells import plain
-from promptaudit.flows.report.blocks.filters import printed
-from promptaudit.flows.report.charts.panels import nights as drawn_nights
-from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.page import render
-from promptaudit.flows.report.sections.nights import MOST_BLOCKS, nights
-from promptaudit.flows.report.sections.nights_points import domains, drawn_measures, points
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.report.blocks.blocks import DrawnSection
+from promptaudit.report.blocks.cells import plain
+from promptaudit.report.blocks.filters import printed
+from promptaudit.report.charts.panels import nights as drawn_nights
+from promptaudit.report.data import ReportData
+from promptaudit.report.gather import gather
+from promptaudit.report.page import render
+from promptaudit.report.sections.nights import MOST_BLOCKS, nights
+from promptaudit.report.sections.nights_points import domains, drawn_measures, points
+from promptaudit.system.display.figures import ranged
+from promptaudit.warehouse import Warehouse
 from tests.report.test_page import Seen
 from tests.support.imported_nights import Verdict, change, fresh, tell
 from tests.support.published_copy import table

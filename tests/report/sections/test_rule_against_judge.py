@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptaudit.flows.report.sections.rule_against_judge import (
+from promptaudit.report.sections.rule_against_judge import (
     conclusion,
     errors_on_controls,
     finding,
@@ -13,7 +13,7 @@ from promptaudit.flows.report.sections.rule_against_judge import (
     vouched,
     why_no_share,
 )
-from promptaudit.flows.report.terminal.rule_against_judge import vouching
+from promptaudit.report.terminal.rule_against_judge import vouching
 from promptaudit.udfs.templates.rule_against_judge import rule_against_judge
 from promptaudit.udfs.templates.spread import spread
 

@@ -15,28 +15,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.display.policy import Texts
-from promptaudit.flows.history.nights import Nights
-from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, Table
-from promptaudit.flows.report.blocks.cells import Cell, parts, plain
-from promptaudit.flows.report.blocks.filters import lines
-from promptaudit.flows.report.chart_files import _as_svg, _charts, _colours
-from promptaudit.flows.report.charts.drawing import Drawing
-from promptaudit.flows.report.charts.parts import only
-from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.gather import OF_SECTIONS
-from promptaudit.flows.report.gather_answers import GridAnswers
-from promptaudit.flows.report.gather_judging import JudgingData
-from promptaudit.flows.report.plain import _table as as_markdown
-from promptaudit.flows.report.sections.measures_across_tasks import measures_across_tasks
-from promptaudit.flows.report.sections.room import Room, unlimited
-from promptaudit.flows.report.sections.scoring_across_tasks import scoring_across_tasks
-from promptaudit.flows.report.sections.sensitivity import CEILING, sensitivity
-from promptaudit.flows.report.sections.stability_across_tasks import stability_across_tasks
-from promptaudit.flows.report.summary import Outcome, Summary
-from promptaudit.flows.report.table_files import as_csv, as_latex
-from promptaudit.flows.warehouse.figure_names import figure_id
-from promptaudit.models_registry.mart_columns import dbt_project, mart_columns
+from promptaudit.query.history.nights import Nights
+from promptaudit.registry.mart_columns import dbt_project, mart_columns
+from promptaudit.report.blocks.blocks import Block, DrawnSection, Table
+from promptaudit.report.blocks.cells import Cell, parts, plain
+from promptaudit.report.blocks.filters import lines
+from promptaudit.report.chart_files import _as_svg, _charts, _colours
+from promptaudit.report.charts.drawing import Drawing
+from promptaudit.report.charts.parts import only
+from promptaudit.report.data import ReportData
+from promptaudit.report.gather import OF_SECTIONS
+from promptaudit.report.gather_answers import GridAnswers
+from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.plain import _table as as_markdown
+from promptaudit.report.sections.measures_across_tasks import measures_across_tasks
+from promptaudit.report.sections.room import Room, unlimited
+from promptaudit.report.sections.scoring_across_tasks import scoring_across_tasks
+from promptaudit.report.sections.sensitivity import CEILING, sensitivity
+from promptaudit.report.sections.stability_across_tasks import stability_across_tasks
+from promptaudit.report.summary import Outcome, Summary
+from promptaudit.report.table_files import as_csv, as_latex
+from promptaudit.system.display.policy import Texts
+from promptaudit.warehouse.figure_names import figure_id
 
 Row = dict[str, Any]
 RUN = {"audit_run_id": "r", "audit_id": "paper"}

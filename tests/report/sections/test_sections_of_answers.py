@@ -10,30 +10,30 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptaudit.flows.display.figures import count, milliseconds, number, percent, span
-from promptaudit.flows.display.policy import LEFT_OUT
-from promptaudit.flows.report.blocks.cells import cells_of, parts, plain
-from promptaudit.flows.report.charts.drawing import undrawn
-from promptaudit.flows.report.contents import OF_TASKS
-from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.gather import gather
-from promptaudit.flows.report.queries import query
-from promptaudit.flows.report.sections.accuracy_by_variant import accuracy_by_variant
-from promptaudit.flows.report.sections.answer_formats import answer_formats
-from promptaudit.flows.report.sections.costs import costs
-from promptaudit.flows.report.sections.distinct_answers import distinct_answers, mean
-from promptaudit.flows.report.sections.measures_by_wordings import measures_by_wordings
-from promptaudit.flows.report.sections.prompt_variants import WORST, prompt_variants
-from promptaudit.flows.report.sections.room import Room
-from promptaudit.flows.report.sections.sample_pairs import sample_pairs
-from promptaudit.flows.report.sections.sensitivity import sensitivity
-from promptaudit.flows.report.sections.sensitivity_by_class import sensitivity_by_class
-from promptaudit.flows.report.sections.stability_by_model import stability_by_model
-from promptaudit.flows.report.sections.stability_by_repetition import stability_by_repetition
-from promptaudit.flows.report.sections.stability_by_wording import stability_by_wording
-from promptaudit.flows.report.sections.subsamples import subsamples
-from promptaudit.flows.warehouse import Warehouse
-from promptaudit.flows.warehouse.figure_names import parse_figure
+from promptaudit.report.blocks.cells import cells_of, parts, plain
+from promptaudit.report.charts.drawing import undrawn
+from promptaudit.report.contents import OF_TASKS
+from promptaudit.report.data import ReportData
+from promptaudit.report.gather import gather
+from promptaudit.report.queries import query
+from promptaudit.report.sections.accuracy_by_variant import accuracy_by_variant
+from promptaudit.report.sections.answer_formats import answer_formats
+from promptaudit.report.sections.costs import costs
+from promptaudit.report.sections.distinct_answers import distinct_answers, mean
+from promptaudit.report.sections.measures_by_wordings import measures_by_wordings
+from promptaudit.report.sections.prompt_variants import WORST, prompt_variants
+from promptaudit.report.sections.room import Room
+from promptaudit.report.sections.sample_pairs import sample_pairs
+from promptaudit.report.sections.sensitivity import sensitivity
+from promptaudit.report.sections.sensitivity_by_class import sensitivity_by_class
+from promptaudit.report.sections.stability_by_model import stability_by_model
+from promptaudit.report.sections.stability_by_repetition import stability_by_repetition
+from promptaudit.report.sections.stability_by_wording import stability_by_wording
+from promptaudit.report.sections.subsamples import subsamples
+from promptaudit.system.display.figures import count, milliseconds, number, percent, span
+from promptaudit.system.display.policy import LEFT_OUT
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import parse_figure
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import replaced
 from tests.report.sections.test_sections_of_samples import AGGREGATES, asked, block_of, drawn_data, printed

@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptaudit.flows.display.figures import number, percent
-from promptaudit.flows.report.ask_copy import rows
-from promptaudit.flows.report.blocks.blocks import Block, DrawnSection, Table
-from promptaudit.flows.report.blocks.cells import cells_of, plain
-from promptaudit.flows.report.charts import samples as charts_of_samples
-from promptaudit.flows.report.data import ReportData
-from promptaudit.flows.report.gather import OF_SECTIONS, gather
-from promptaudit.flows.report.queries import LIMITS, N_BINS, SAMPLED, query
-from promptaudit.flows.report.sections.columns import table as table_of
-from promptaudit.flows.report.sections.columns import words
-from promptaudit.flows.report.sections.label_distributions import label_distributions
-from promptaudit.flows.report.sections.room import LEAST_ROWS, Chart, Room
-from promptaudit.flows.report.sections.sample_consistency import density, sample_consistency
-from promptaudit.flows.report.sections.sample_pairs import runs, sample_pairs
-from promptaudit.flows.report.sections.sensitivity import sensitivity
-from promptaudit.flows.report.sections.sensitivity_against_consistency import sensitivity_against_consistency
-from promptaudit.flows.report.sections.sensitivity_by_class import sensitivity_by_class
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.report.ask_copy import rows
+from promptaudit.report.blocks.blocks import Block, DrawnSection, Table
+from promptaudit.report.blocks.cells import cells_of, plain
+from promptaudit.report.charts import samples as charts_of_samples
+from promptaudit.report.data import ReportData
+from promptaudit.report.gather import OF_SECTIONS, gather
+from promptaudit.report.queries import LIMITS, N_BINS, SAMPLED, query
+from promptaudit.report.sections.columns import table as table_of
+from promptaudit.report.sections.columns import words
+from promptaudit.report.sections.label_distributions import label_distributions
+from promptaudit.report.sections.room import LEAST_ROWS, Chart, Room
+from promptaudit.report.sections.sample_consistency import density, sample_consistency
+from promptaudit.report.sections.sample_pairs import runs, sample_pairs
+from promptaudit.report.sections.sensitivity import sensitivity
+from promptaudit.report.sections.sensitivity_against_consistency import sensitivity_against_consistency
+from promptaudit.report.sections.sensitivity_by_class import sensitivity_by_class
+from promptaudit.system.display.figures import number, percent
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import replaced, report_data
 from tests.support.published_copy import table

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.flows.cli import main
-from promptaudit.flows.report.summary import summary_of
-from promptaudit.flows.report.summary_example import Wording
-from promptaudit.flows.report.summary_worst import WorstWording
-from promptaudit.flows.report.terminal.closing import closing_lines
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.cli import main
+from promptaudit.report.summary import summary_of
+from promptaudit.report.summary_example import Wording
+from promptaudit.report.summary_worst import WorstWording
+from promptaudit.report.terminal.closing import closing_lines
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.published_copy import table
 

@@ -7,10 +7,10 @@ import re
 import pytest
 from rich.console import Console
 
-from promptaudit.flows.display.figures import number, percent, share
-from promptaudit.flows.report import comparison_rows, scorecard_rows
-from promptaudit.flows.report.terminal.scorecard import drawn, scorecard
-from promptaudit.flows.warehouse import Warehouse
+from promptaudit.report import comparison_rows, scorecard_rows
+from promptaudit.report.terminal.scorecard import drawn, scorecard
+from promptaudit.system.display.figures import number, percent, share
+from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.support.published_copy import table
 

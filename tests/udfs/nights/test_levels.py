@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from promptaudit.flows.gate import untested
-from promptaudit.models_registry.gate_columns import OF_ANSWERS
-from promptaudit.models_registry.mart_columns import dbt_project
+from promptaudit.gate import untested
+from promptaudit.registry.gate_columns import OF_ANSWERS
+from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.udfs.differences import difference
 from promptaudit.udfs.nights import states, window_test
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from promptaudit.flows.system.keys import as_json
-from promptaudit.models_registry.task_cards import TaskCard
+from promptaudit.registry.task_cards import TaskCard
+from promptaudit.system.keys import as_json
 from promptaudit.udfs.readers.better_reader import SeenAnswer, better_reader, in_yaml
 from promptaudit.udfs.readers.reading import read_answer
 

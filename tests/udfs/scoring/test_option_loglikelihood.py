@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.flows.engines.openai_api.completions import read_completion
+from promptaudit.engines.openai_api.completions import read_completion
 from promptaudit.udfs.readers.option_letter import OptionReading
 from promptaudit.udfs.scoring.option_loglikelihood import (
     NO_LOGLIKELIHOODS,

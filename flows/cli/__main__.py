@@ -1,5 +1,0 @@
-"""`python -m promptaudit.flows.cli` is `promptaudit`."""
-
-from promptaudit.flows.cli import main
-
-main()

@@ -1,0 +1,34 @@
+"""Deals the cells of a run to shards: all cells of a model and prompt variant to one, whose prompts begin alike."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Sequence
+
+from promptaudit.plan.cells import Variant
+from promptaudit.plan.design import Design
+from promptaudit.system.keys import content_id
+
+Pair = tuple[str, str]
+"""A model and a prompt variant."""
+
+
+def deal(design: Design, model_ids: Collection[str], variants: Sequence[Variant], n_shards: int) -> dict[Pair, int]:
+    """Returns the shard, from 1 to `n_shards`, of each model × prompt variant.
+
+    By hash, those with most cells first, each to the shard that has fewest cells by then: the same wherever it is computed
+    from the same plan, and no two shards differ by more cells than one prompt variant has.
+    """
+    sizes = {
+        (model_id, variant.prompt_variant_id): variant.n_cells(design)
+        for model_id in model_ids
+        for variant in variants
+        if variant.asks(model_id)
+    }
+    shards = [(0, shard) for shard in range(1, n_shards + 1)]
+    dealt = {}
+    for pair in sorted(sizes, key=lambda pair: (-sizes[pair], content_id(*pair))):
+        n_cells, shard = shards[0]
+        dealt[pair] = shard
+        heapq.heapreplace(shards, (n_cells + sizes[pair], shard))
+    return dealt

@@ -1,0 +1,336 @@
+"""Asks models: as many workers as an engine bears pull requests from a stream, within the budget, and hand answers on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import itertools
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol
+
+from promptaudit.ask.land import Landing
+from promptaudit.engines import Answer, Engine, LandedAnswers, Request, Say, ServedModel, open_engine, silent
+from promptaudit.plan.budget import Budget, Spending
+from promptaudit.registry.cards import ModelCard, Price
+from promptaudit.registry.errors import EngineError, PromptauditError
+from promptaudit.registry.registry import Entry
+from promptaudit.warehouse import now
+
+Batch = Callable[[], Awaitable[None]]
+"""Asks some cells of one model: those of one strategy."""
+AskBatch = Callable[[str, str, Batch], Awaitable[None]]
+"""Has a batch asked, by the ids of its model and strategy: as it is, or as a step that somebody looks at."""
+OnAnswer = Callable[[str, Answer | None, Engine | None], None]
+"""(name, answer, engine), for the progress bars: told of every answer, and of none now and then, so that what holds an
+engine back shows while nothing comes. A batch has no engine to look at."""
+
+TICK_S = 1.0
+FIRST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
+"""How long the second round of a model's requests waits, and a late one; each waits twice as long as the one before."""
+MOST_FAILED = 10_000
+"""As many requests of a model as a further round asks: they are kept in memory, and more of them are an outage."""
+
+
+async def as_it_is(_model_id: str, _strategy: str, batch: Batch) -> None:
+    """Asks a batch, and tells nobody."""
+    await batch()
+
+
+class Work(Protocol):
+    """What is asked of one model, and what becomes of its answers."""
+
+    name: str  # in bars, notes and raw.engines: the model's id, or its judge's
+    what: str  # model or judge
+    entry: Entry  # of the model's card
+    requests: Iterator[Request]
+    landed: LandedAnswers | None  # what another model has landed, for one that perturbs it
+
+    def batch_of(self, request: Request) -> str:
+        """Returns the batch that a request belongs to; those of a batch come one after the other."""
+
+    async def admit(self) -> None:
+        """Waits until one more request may be sent."""
+
+    def take(self, request: Request, answer: Answer, price: Price | None) -> Request | None:
+        """Lands an answer; a request that must follow it, else None. Raises PromptauditError where the run must stop."""
+
+    def end(self) -> None:
+        """Lets whoever waits to be admitted go: the run stops."""
+
+    def notes(self) -> Sequence[str]:
+        """Returns what there is to say at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskResult:
+    """How many answers landed, and what there is to say of those who gave them."""
+
+    n_landed: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Workers:
+    """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
+
+    def __init__(
+        self,
+        budget: Budget,
+        landing: Landing,
+        on_answer: OnAnswer,
+        retry_within: timedelta,
+        ask_batch: AskBatch = as_it_is,
+        say: Say = silent,
+    ) -> None:
+        self.budget, self.landing, self.say = budget, landing, say
+        self.ask_batch = ask_batch
+        self._retry_within_s = retry_within.total_seconds()
+        self.stopped_by: PromptauditError | None = None
+        self.notes: list[str] = []
+        self._on_answer = on_answer
+        self._asked: list[tuple[Work, Engine]] = []
+        self._parts: Mapping[str, float] = {}
+
+    def run(self, asking: Coroutine[Any, Any, None]) -> AskResult:
+        """Runs `asking` to its end and lands what it was answered; raises what stopped the workers, once that has landed."""
+        try:
+            run_to_end(asking)
+        finally:
+            self.landing.close()
+        if self.stopped_by is not None:
+            raise self.stopped_by
+        return AskResult(n_landed=self.landing.n_landed, notes=tuple(self.notes))
+
+    async def ask(self, work: Work) -> None:
+        """Asks one model's requests; the engine opens when there is one to ask."""
+        first = None if self.stopped_by else next(work.requests, None)
+        if first is None:
+            return
+        try:
+            engine = open_engine(work.entry, work.landed, self.budget.may_try, self.say)
+        except PromptauditError as error:
+            self.stop(error)
+            return
+        asking = _AskedModel(work, engine, self.budget)
+        self._asked.append((work, engine))
+        self.share(self._parts)
+        ticking = asyncio.create_task(self._tick(work.name, engine))
+        try:
+            await engine.open()
+            name = work.name if work.what == "model" else f"{work.what}:{work.name}"
+            self.land_served(name, asking.card, engine.served)
+            is_first = True
+            for batch, requests in itertools.groupby(itertools.chain([first], work.requests), work.batch_of):
+                await self.ask_batch(work.name, batch, functools.partial(self._batch, asking, requests, is_first))
+                is_first = False
+                if self._is_stopped():  # the stream is not read to its end
+                    break
+            await self._ask_again(asking)
+        except PromptauditError as error:
+            self.stop(error)
+        finally:
+            ticking.cancel()
+            await engine.close()
+        self.note(work.what, work.name, [*engine.notes, *work.notes()])
+
+    def _is_stopped(self) -> bool:
+        return self.stopped_by is not None
+
+    async def _batch(self, asking: _AskedModel, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
+        """Asks the requests of one batch; raises what stopped the run, so that no batch that was stopped passes for complete."""
+        # a look before the bill: the others wait for the first
+        follow = await self._one(asking, next(requests)) if is_first else None
+        await self._round(asking, requests, follow)
+        if self.stopped_by is not None:
+            raise self.stopped_by
+
+    async def _round(self, asking: _AskedModel, requests: Iterator[Request], first: Request | None = None) -> None:
+        """Asks some requests, each once."""
+        ahead = _Ahead(requests, asking.engine.max_connections, first)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(asking.engine.max_connections):
+                group.create_task(self._work(asking, ahead))
+
+    async def _ask_again(self, asking: _AskedModel) -> None:
+        """Asks what failed for now in further rounds, as long as each lands answers and the card's `retry_within` lasts."""
+        until, pause = time.monotonic() + self._retry_within_s, FIRST_PAUSE_S
+        while not self._is_stopped() and asking.failed and asking.has_landed and time.monotonic() + pause < until:
+            n_cells = f"{len(asking.failed)} cell{'s' * (len(asking.failed) > 1)}"
+            self.say(f"{asking.work.what} '{asking.work.name}': {n_cells} failed for now, asked again in {pause:g} s")
+            resumes_at = time.monotonic() + pause
+            while (left := resumes_at - time.monotonic()) > 0:
+                if self._is_stopped():
+                    return
+                await asyncio.sleep(min(left, TICK_S))
+            again, asking.failed, asking.has_landed = asking.failed, [], False
+            await self._round(asking, itertools.takewhile(lambda _: time.monotonic() < until, again))
+            pause = min(2 * pause, MOST_PAUSE_S)
+
+    def stop(self, error: PromptauditError) -> None:
+        """Lets nobody take a new request."""
+        self.stopped_by = self.stopped_by or error
+        self.budget.end()
+        for work, engine in self._asked:
+            work.end()
+            engine.give_up(str(error))
+
+    def share(self, parts: Mapping[str, float]) -> None:
+        """Keeps to parts of the models' limits a minute, in (0, 1]; a model that is not named is asked by nobody else."""
+        self._parts = parts
+        for work, engine in self._asked:
+            engine.share(parts.get(work.name, 1.0))
+
+    def note(self, what: str, name: str, notes: Sequence[str]) -> None:
+        """Keeps what there is to say of a model or a judge."""
+        self.notes += [f"{what} '{name}' {note}" for note in notes]
+
+    def land_served(self, name: str, card: ModelCard, served: ServedModel | None) -> None:
+        """Keeps what serves a model, as it says itself."""
+        if served is None:
+            return
+        row = {
+            "audit_run_id": self.landing.audit_run_id,
+            "model_id": name,
+            "opened_at": now(),
+            "engine": card.engine,
+            "endpoint": served.endpoint,
+            "engine_version": served.engine_version,
+            "served_model": served.served_model,
+            "context_length": served.context_length,
+            "weights_sha256": served.weights_sha256,
+            "chat_template": served.chat_template,
+        }
+        self.landing.append("engines", row)
+
+    async def _tick(self, name: str, engine: Engine) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._on_answer(name, None, engine)
+
+    async def _work(self, asking: _AskedModel, ahead: _Ahead) -> None:
+        follow = None
+        while self.stopped_by is None:
+            try:
+                request = follow or ahead.take()
+                if request is None:
+                    return
+                follow = await self._one(asking, request)
+            except PromptauditError as error:
+                self.stop(error)
+
+    async def _one(self, asking: _AskedModel, request: Request) -> Request | None:
+        work, engine = asking.work, asking.engine
+        await work.admit()
+        try:
+            async with asking.spending.reserved(request) as answered:
+                if self.stopped_by is not None:
+                    return None
+                answer = await engine.answer(request)
+                answered(answer)
+        except EngineError as error:
+            self.landing.add_attempts(request.prediction_id, error.attempts)
+            raise
+        follow = work.take(request, answer, asking.spending.price)
+        self._on_answer(work.name, answer, engine)
+        if answer.is_landed:
+            asking.has_landed = True
+        else:
+            if answer.attempts and len(asking.failed) < MOST_FAILED:  # what was not tried would come to nothing again
+                asking.failed.append(request)
+            # a try that the budget had no room for must not pass for one that failed
+            self.budget.refuse_out_of_requests()
+        return follow
+
+
+class _AskedModel:
+    """A model while it is asked."""
+
+    def __init__(self, work: Work, engine: Engine, budget: Budget) -> None:
+        self.work, self.engine = work, engine
+        self.card: ModelCard = work.entry.card  # type: ignore[assignment]
+        self.spending = Spending(budget, self.card)
+        self.failed: list[Request] = []  # for now, in this round
+        self.has_landed = False  # anything, in this round
+
+
+class _Ahead:
+    """Some requests of the plan made ready while answers are awaited, so that a free connection is not kept waiting."""
+
+    def __init__(self, streamed: Iterator[Request], n: int, first: Request | None = None) -> None:
+        self._streamed = streamed
+        self._ready = deque([] if first is None else [first])
+        self._ready.extend(itertools.islice(streamed, n))
+        self._loop = asyncio.get_running_loop()
+        self._failure: Exception | None = None
+
+    def take(self) -> Request | None:
+        """Returns the next request; None after the last. Raises what the plan raised."""
+        if self._failure is not None:
+            raise self._failure
+        if not self._ready:  # of an engine that never waits
+            return next(self._streamed, None)
+        # in the loop's next round: those that are ready now go out first
+        self._loop.call_soon(self._make_one_ready)
+        return self._ready.popleft()
+
+    def _make_one_ready(self) -> None:
+        try:
+            self._ready.extend(itertools.islice(self._streamed, 1))
+        except Exception as error:  # noqa: BLE001 - a callback has nobody to raise it to; the next worker has
+            self._failure = error
+
+
+def run_to_end(work: Coroutine[Any, Any, None]) -> None:
+    """Runs asking to its end; an interrupt, by Ctrl-C or SIGTERM, leaves as KeyboardInterrupt."""
+
+    async def terminable() -> None:
+        with _terminable():
+            await work
+
+    try:
+        with _runner() as runner:
+            runner.run(terminable())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    except BaseExceptionGroup as several:
+        raise _first(several) from None
+
+
+def _runner() -> asyncio.Runner:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the current task as Ctrl-C does.
+
+    An exception that a signal handler raises is lost where it comes in a callback of the loop; Prefect has such a handler.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    if threading.current_thread() is not threading.main_thread() or task is None:
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first: BaseException = group
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return first

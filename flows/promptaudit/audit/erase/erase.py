@@ -1,0 +1,334 @@
+"""Erases a sample's texts from everything under the warehouse's folder: its inputs, the answers to it, the judges' reasons.
+
+Figures stay, and the sample keeps its id, its gold label and the labels that were read from its answers. An erased run that
+is derived again lacks the sample. Deleted text survives in a DuckDB file until the file is rewritten, so each file is
+rewritten. The caller holds the warehouse.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from promptaudit.ask.shards.land_segments import land_left
+from promptaudit.audit.erase.examples import SampleOfRun, blank_examples, shown_rows
+from promptaudit.audit.erase.leftovers import beyond_reach, still_quoting
+from promptaudit.audit.erase.pages import compared_runs, delete, newest_shown, pages_of, write_again
+from promptaudit.engines import Say, silent
+from promptaudit.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
+from promptaudit.evidence.retain import restore, retire_again, retired_runs
+from promptaudit.evidence.terminal import line_of_difference
+from promptaudit.evidence.verify import verify
+from promptaudit.marts.publish import bring_lake_up, publish
+from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.system.keys import as_json, content_id
+from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse.dbt_project import sweep_spills
+from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.insert import insert_new
+from promptaudit.warehouse.raw_tables import TABLES
+from promptaudit.warehouse.rows import frame_of
+from promptaudit.warehouse.selection import of_file
+from promptaudit.warehouse.sql import sql
+
+KEPT = {"seals", "row_digests", "erasures", "schema_versions"}  # tables of raw that quote nobody
+NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings of columns that quote nobody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """The runs and the rows of each table that a sample's texts were erased from, and where copies may be left."""
+
+    sample_id: str
+    audit_run_ids: tuple[str, ...]
+    n_rows: dict[str, int]
+    still_quoting: tuple[str, ...] | None  # files under the folder, of which there should be none; None: not looked for
+    beyond_reach: tuple[str, ...]
+    published: Path
+
+
+def erase(
+    warehouse: Warehouse,
+    sample_id: str,
+    task_id: str | None = None,
+    reason: str | None = None,
+    spool: str | None = None,
+    say: Say = silent,
+) -> Erasure:
+    """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
+
+    A row that no run asked is one too where prompts show it as an example.
+    Doing it again finds what an interrupted call left, and nothing else.
+
+    Raises:
+        DataError: no run has such a sample, and no prompt shows it as an example.
+        UsageError: a run that has it is not finished, and would ask it again.
+    """
+    warehouse.apply_schema()
+    land_left(warehouse, spool, say)
+    samples = _samples(warehouse, sample_id, task_id)
+    texts = _texts(samples)
+    runs_of_sample = {row.audit_run_id for row in samples}
+    _refuse_altered(warehouse, runs_of_sample)
+    # copies first: what is interrupted finds the texts again in the warehouse, and from them the copies
+    archived = _archived(warehouse, samples, texts)
+    for run in archived:
+        restore(warehouse, run)
+    _clean_backups(warehouse, samples, texts)
+    for run in runs_of_sample:
+        shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
+        warehouse.places.formats_page(run).unlink(missing_ok=True)
+    newest = newest_shown(warehouse)
+    compared = compared_runs(warehouse)
+    n_rows: Counter[str] = Counter()
+    with warehouse.write() as con:
+        con.execute("begin")
+        runs = _blank(con, samples, texts, n_rows)
+        erasure_id = content_id("erasure", sample_id, task_id, now().isoformat())
+        for run in sorted(runs):
+            # a run without the sample quoted it
+            own = [row for row in samples if row.audit_run_id == run] or [samples[0]._replace(audit_run_id=run)]
+            rows = [_tombstone(row, erasure_id, n_rows, reason) for row in own]
+            insert_new(con, "erasures", frame_of("erasures", rows))
+        for (table,) in con.execute(
+            "select table_name from information_schema.tables "
+            "where table_schema = 'intermediate' and table_type = 'BASE TABLE'"
+        ).fetchall():
+            con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
+        pages = pages_of(warehouse, runs, compared)
+        delete(warehouse, pages, newest)
+        con.execute("commit")
+    sweep_spills(warehouse)
+    runs |= {row["audit_run_id"] for row in warehouse.read(sql("audit.erase", "interrupted"))}
+    if runs:
+        warehouse.rewrite()
+    published = publish(warehouse, erased=runs)
+    for run in archived:
+        retire_again(warehouse, run)
+    if archived:
+        warehouse.rewrite()
+        published = publish(warehouse)
+    bring_lake_up(published, is_erasure=True)
+    write_again(warehouse, pages.union(pages_of(warehouse, runs, compared)), newest)
+    left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
+    return Erasure(
+        sample_id=sample_id,
+        audit_run_ids=tuple(sorted(runs)),
+        n_rows=dict(n_rows),
+        still_quoting=left,
+        beyond_reach=beyond_reach(warehouse, samples),
+        published=published,
+    )
+
+
+def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
+    """An erasure seals rows anew: what was altered before would be sealed with them."""
+    begun = {
+        row["audit_run_id"] for row in warehouse.read(sql("audit.erase", "interrupted"))
+    }  # whose rows an erasure has rewritten
+    for run in sorted(runs - begun):
+        for each in verify(warehouse, run).findings:
+            if each.kind != "unsealed" and each.where == "the warehouse":
+                why = "erasing would seal that too; `promptaudit verify` says more"
+                msg = f"run {run} is not as it was sealed ({line_of_difference(each)}): {why}"
+                raise DataError(msg)
+
+
+def _clean_backups(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> None:
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
+        for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
+            with Warehouse(backup).write() as con:
+                _blank(con, samples, texts, Counter())
+            Warehouse(backup).rewrite()
+
+
+def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[SampleOfRun]:
+    """Returns a row for each run and task that asked it, or shows it as an example."""
+    samples = rows_as(SampleOfRun, warehouse.read(sql("audit.erase", "samples"), sample=sample_id, task=task_id))
+    with warehouse.write() as con:
+        samples += shown_rows(con, sample_id, task_id)
+    if not samples:
+        of = "" if task_id is None else f" of task {task_id!r}"
+        known = warehouse.read(sql("audit.erase", "known_rows"))
+        msg = f"no run has a sample {sample_id[:80]!r}{of}{nearest(sample_id, [row['sample_id'] for row in known])}"
+        raise DataError(msg)
+    for row in samples:
+        if row.goes_on:
+            sends = f"run {row.audit_run_id} sends sample {sample_id[:80]!r}"
+            msg = f"{sends} and is not finished: `promptaudit run` finishes it first"
+            raise UsageError(msg)
+    return samples
+
+
+def _texts(samples: Sequence[SampleOfRun]) -> list[str]:
+    """Returns the sample's texts in each spelling in which a column may quote them, the longest first."""
+    own: set[str] = set()
+    for row in samples:
+        own.add(row.input or "")
+        for text in (row.options, row.reference_answers, row.fields):
+            own |= set(_strings(json.loads(text or "null")))
+    long = {text for text in own if len(text) >= LEAST}
+    quoted = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in long for is_ascii in (True, False)}
+    twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON in a card's
+    return sorted(long | quoted | twice, key=len, reverse=True)
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+        yield from _strings(_gold_values(value))
+    elif isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+
+
+def _gold_values(reference: str) -> object:
+    """Returns the object of an extraction's gold values, or a list among them, numbers as they are written; else None."""
+    try:
+        return json.loads(reference, parse_int=str, parse_float=str) if reference.startswith(("{", "[")) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _archived(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> list[str]:
+    """Returns retired runs whose archived rows hold the sample's texts, or quote them; deletes files of restored runs."""
+    due = []
+    retired = retired_runs(warehouse)
+    for run in sorted(
+        {path.parent.name.partition("=")[2] for path in warehouse.places.archive.glob("*/*/data.parquet")}
+    ):
+        files = {
+            path.parent.parent.name: path
+            for path in warehouse.places.archive.glob(f"*/audit_run_id={run}/*.parquet")
+            if path.parent.parent.name in TABLES
+        }
+        with warehouse.write() as con:
+            for table, path in files.items():
+                rows = of_file(path)
+                con.execute(f"create or replace temp table {table} as from {rows.sql}", rows.values)
+            _mark(con, samples)
+            columns = {f"temp.{table}": TEXTS[f"raw.{table}"] for table in files if f"raw.{table}" in TEXTS}
+            has_own = _blank_tables(con, columns, "temp")
+            if not (has_own or _replace_texts(con, texts, "temp")):
+                continue
+        if run in retired:
+            due.append(run)
+        else:
+            for path in files.values():
+                path.unlink()
+    return due
+
+
+def _blank(con: Connection, samples: Sequence[SampleOfRun], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
+    """Takes the texts out of every table that is there; returns the runs whose rows changed, and counts the sample's own."""
+    _mark(con, samples)
+    updated = _blank_tables(con, TEXTS, "raw")
+    for sample_id, task_id in sorted({(row.sample_id, row.task_id) for row in samples}):
+        updated.update(("raw.prompt_variants", run) for run in blank_examples(con, sample_id, task_id))
+    for (table, _), n in updated.items():
+        n_rows[table] += n
+    return {run for _, run in updated} | _replace_texts(con, texts, "raw", "marts")
+
+
+def _mark(con: Connection, samples: Sequence[SampleOfRun]) -> None:
+    con.execute("create or replace temp table gone (audit_run_id varchar, task_id varchar, sample_id varchar)")
+    con.executemany("insert into gone values (?, ?, ?)", [row[:3] for row in samples])
+
+
+def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: str) -> Counter[tuple[str, str]]:
+    """Blanks the sample's own rows; returns how many changed, by table and run. `schema` has the answers that were ruled on."""
+    changed: Counter[tuple[str, str]] = Counter()
+    for table, columns in _present(con, wanted):
+        blank = ", ".join(f"{column} = {_blanked(table, column)}" for column in columns)
+        differs = " or ".join(f"{column} is distinct from {_blanked(table, column)}" for column in columns)
+        own = _own(con, table, schema)
+        statement = f"update {table} set {blank} where ({differs}) and {own} returning audit_run_id"  # noqa: S608 - ours
+        changed.update((table, row[0]) for row in con.execute(statement).fetchall())
+    return changed
+
+
+def _replace_texts(con: Connection, texts: Sequence[str], *schemas: str) -> set[str]:
+    """Replaces the texts wherever a text column quotes them; returns the runs whose rows changed."""
+    runs: set[str] = set()
+    for table, columns in _quoting(con, schemas):
+        known = _columns(con, table)
+        of_run = "audit_run_id" if "audit_run_id" in known else "candidate_run_id"
+        if of_run not in known:
+            continue
+        replaced = ", ".join(f'"{column}" = replace("{column}", $text, \'{GONE}\')' for column in columns)
+        quotes = " or ".join(f'contains("{column}", $text)' for column in columns)
+        statement = f"update {table} set {replaced} where {quotes} returning {of_run}"  # noqa: S608 - ours
+        for text in texts:
+            runs |= {row[0] for row in con.execute(statement, {"text": text}).fetchall()}
+    return runs
+
+
+def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Returns every column of text that may quote a sample: a prompt's or card's example, another sample's answer, a reason."""
+    views = {
+        row[0]
+        for row in con.execute(
+            "select table_schema || '.' || table_name from information_schema.tables where table_type = 'VIEW'"
+        ).fetchall()
+    }
+    quoting: dict[str, list[str]] = {}
+    for table, column in _columns_like(con, "VARCHAR"):
+        schema, _, name = table.partition(".")
+        if schema in schemas and table not in views and name not in {*KEPT, "gone"} and not column.endswith(NO_TEXT):
+            quoting.setdefault(table, []).append(column)
+    return list(quoting.items())
+
+
+def _present(con: Connection, wanted: dict[str, tuple[str, ...]]) -> list[tuple[str, list[str]]]:
+    """Returns those of some columns of texts that are there: before the first whole build there are fewer."""
+    there = set(_columns_like(con, "VARCHAR%"))
+    present = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
+    return [(table, columns) for table, columns in present if columns]
+
+
+def _blanked(table: str, column: str) -> str:
+    if (table.partition(".")[2], column) in NEEDED:
+        return f"'{GONE}'"
+    return f"if({column} is null, null, '{GONE}')" if column == "error" else "null"
+
+
+def _own(con: Connection, table: str, schema: str) -> str:
+    """Returns SQL for the rows of a table that are the sample's."""
+    columns = {row[0] for row in con.execute(f"describe {table}").fetchall()}
+    by_name = "(audit_run_id, task_id, sample_id)"
+    if {"task_id", "sample_id"} <= columns:
+        return f"{by_name} in (select {by_name} from gone)"  # noqa: S608 - ours
+    answers = {"prediction_id": f"{schema}.predictions", "control_id": f"{schema}.judge_controls"}
+    own = [
+        f"{name} in (select {name} from {source} where {by_name} in (select {by_name} from gone))"  # noqa: S608 - ours
+        for name, source in answers.items()
+        if name in columns and _columns(con, source)
+    ]
+    return f"({' or '.join(own) or 'false'})"
+
+
+def _columns(con: Connection, table: str) -> list[str]:
+    return [column for name, column in _columns_like(con, "%") if name == table]
+
+
+def _columns_like(con: Connection, data_type: str) -> list[tuple[str, str]]:
+    """Returns tables with their columns of a type, which may be a pattern of LIKE."""
+    return con.execute(sql("audit.erase", "columns"), {"data_type": data_type}).fetchall()
+
+
+def _tombstone(row: SampleOfRun, erasure_id: str, n_rows: Counter[str], reason: str | None) -> dict[str, Any]:
+    return {
+        "audit_run_id": row.audit_run_id,
+        "erasure_id": erasure_id,
+        "task_id": row.task_id,
+        "sample_id": row.sample_id,
+        "n_rows": as_json(dict(n_rows)),
+        "reason": reason,
+        "erased_at": now(),
+    }

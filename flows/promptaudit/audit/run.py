@@ -1,0 +1,339 @@
+"""Starts an audit's run, continues it, or finds that it is complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+from promptaudit.ask.judge import land_changed_judges
+from promptaudit.ask.shards.land_segments import land_left
+from promptaudit.ask.shards.placement import AskersSetting
+from promptaudit.ask.wordings.edit_prompts import export_prompts, read_prompts
+from promptaudit.ask.wordings.paraphrase import make_proposals
+from promptaudit.ask.wordings.template_variants import rewords_templates, variants_key
+from promptaudit.ask.wordings.variants import earlier_proposals, rewordings, same_wordings
+from promptaudit.audit.runs import (
+    Run,
+    count_runs,
+    land_changed_tasks,
+    newest_run,
+    open_errors,
+    open_run,
+    reopen_run,
+    samples_of_run,
+)
+from promptaudit.audit.steps import AuditRun, Outcome, RunOptions, measure
+from promptaudit.cards.check_cards import CardCheck, check_audit
+from promptaudit.cards.check_cards.models import lacking_engines
+from promptaudit.cards.trust.refuse import refuse_untrusted
+from promptaudit.engines.local_server.shared import SERVERS
+from promptaudit.evidence.retain import without_retired
+from promptaudit.lineage.openlineage.tell import following
+from promptaudit.marts.not_derived import EXIT_CODE, NotDerived, not_derived
+from promptaudit.marts.publish import is_published
+from promptaudit.plan.budget import budget_of
+from promptaudit.plan.design import Design, design_audit
+from promptaudit.plan.pilot import pilot_design
+from promptaudit.registry.errors import UsageError, raise_all
+from promptaudit.registry.registry import Entry, Registry
+from promptaudit.report import report
+from promptaudit.system.child_processes import guarded
+from promptaudit.system.display.encode import NOT_ENCODED
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.helper_processes import CHECKS, DBT, start
+from promptaudit.system.prefect_server import as_flow_run
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse, now
+
+CARD_CHANGED = (
+    "the audit's card has changed in limits, seed, resamples or model sets, which holds from the next run on (--new)"
+)
+KEPT = {"format", "seed", "resamples", "model_sets"}
+"""Fields of an audit's card that ask nothing and that a run keeps as they were when it opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """A run that was made, continued or imported, and where its figures are published.
+
+    n_asked: cells that were asked just now; 0 for a run that was complete before.
+    is_pilot: the run has asked what a pilot does, and is open for the rest.
+    is_derived: off where all is answered, and the run is open for its figures.
+    published: the DuckDB file that readers have; marts: the folder of the same tables as Parquet files.
+    report: the run's page; None where whoever called writes it.
+    outcome: what taking its steps did.
+    not_derived: the measures that it lacks of some group; it is published without them.
+    """
+
+    audit_run_id: str
+    audit_id: str
+    headline: str
+    n_asked: int
+    notes: tuple[str, ...]
+    published: Path
+    marts: Path
+    report: Path | None
+    outcome: Outcome = field(metadata=NOT_ENCODED)
+    is_pilot: bool = False
+    is_derived: bool = True
+    not_derived: tuple[NotDerived, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """Returns 3 where figures of the run are missing, else 0."""
+        return EXIT_CODE if self.not_derived else 0
+
+
+def run_audit(
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    progress: Progress,
+    options: RunOptions | None = None,
+    on_open: Callable[[str], None] | None = None,
+) -> RunResult:
+    """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
+
+    `on_open` is told the run's id before anything is asked.
+    """
+    options = options or RunOptions()
+    checked = check_audit(registry, audit_id, options.max_usd)
+    raise_all([*checked.errors, *checked.lacking_data, *checked.lacking_extras])
+    for line in (*checked.passed_over, *registry.audit(audit_id).format.notes):
+        progress.warn(line)
+    refuse_untrusted(settings, checked.cards.used, progress)
+    design = design_audit(registry, audit_id, checked)
+    if options.prompts is not None:
+        read_prompts(options.prompts, design)
+    if options.is_pilot:
+        pilot_design(design)
+    warehouse = Warehouse(settings.warehouse)
+    with guarded(), SERVERS.kept(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
+        with warehouse.kept_open():
+            make_ready(warehouse, progress, settings.spool)
+            found = _same_run(warehouse, design, options)
+            if found is None:
+                is_given = options.prompts is not None and not rewords_templates(design)
+                are_made = is_given or (not options.rephrase and _are_made(warehouse, design))
+                raise_all(checked.lacking_engines if not are_made else lacking_engines(_without_rephraser(checked)))
+                # a pilot plans from all samples, and the run that goes on with it asks them all
+                design = design if options.is_pilot else design.asking(design.panel(count_runs(warehouse, design)))
+                audit_run_id = open_run(warehouse, design)
+            else:
+                audit_run_id = found.audit_run_id
+                design = design.asking(samples_of_run(warehouse, audit_run_id))
+                is_changed = _land_changes(warehouse, audit_run_id, design, progress)
+                is_changed |= options.again_errors and _open_errors(warehouse, audit_run_id, design, options, progress)
+                if found.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
+                    has = "has no errors" if options.again_errors else f"is complete and {_age(found)} old"
+                    headline = f"run {audit_run_id} of '{audit_id}' {has}: nothing asked"
+                    notes = [CARD_CHANGED] if _is_kept_otherwise(warehouse, audit_run_id, design) else []
+                    return nothing_done(
+                        warehouse, audit_run_id, audit_id, f"{headline} (--new asks everything again)", notes
+                    )
+            if on_open is not None:
+                on_open(audit_run_id)
+            progress.say(f"{'run' if found is None else 'continuing run'} {audit_run_id} of '{audit_id}'")
+        if not options.answers_only:  # they get ready while the first answers come in
+            start(DBT, warehouse.places.file.name)
+            start(CHECKS)
+        run = AuditRun(
+            warehouse=warehouse,
+            audit_run_id=audit_run_id,
+            progress=progress,
+            design=design,
+            options=options,
+            askers=_askers(settings, design, options),
+        )
+        with following(warehouse, audit_run_id, progress.warn):
+            outcome = measure(run) if options.answers_only else _measure_as_flow_run(run)
+    if options.is_pilot:
+        headline = (
+            f"pilot of run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; `promptaudit plan "
+            f"{audit_id} --target-width` plans from it, `promptaudit run {audit_id}` asks the rest"
+        )
+        return replace(result_of(run, audit_id, headline, outcome), is_pilot=True)
+    if options.answers_only:
+        then = f"`promptaudit run {audit_id}` makes its figures"
+        headline = f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; {then}"
+        return replace(result_of(run, audit_id, headline, outcome), is_derived=False)
+    rulings = f", {outcome.n_judged} rulings made" if design.judges else ""
+    headline = f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{rulings}"
+    return result_of(run, audit_id, headline, outcome)
+
+
+def _measure_as_flow_run(run: AuditRun) -> Outcome:
+    """Takes the steps of a run, which Prefect shows."""
+    return as_flow_run(
+        lambda: measure(run),
+        name="audit",
+        run_name=f"{run.designed().audit_id} {run.audit_run_id}",
+        parameters={
+            "audit_id": run.designed().audit_id,
+            "audit_run_id": run.audit_run_id,
+            "rephrase": run.options.rephrase,
+            "max_usd": run.options.max_usd,
+            "max_requests": run.options.max_requests,
+        },
+        folder=run.warehouse.places.prefect,
+        progress=run.progress,
+    )
+
+
+def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:
+    """Returns the askers of a run: the command's before the card's."""
+    card = design.audit.askers
+    return AskersSetting(
+        n=options.n_askers or card.n,
+        work_pool=options.work_pool or card.work_pool,
+        spool=settings.spool,
+        registry=settings.registry,
+    )
+
+
+def result_of(run: AuditRun, audit_id: str, headline: str, outcome: Outcome) -> RunResult:
+    """Returns the result of taking the steps of a run that is published."""
+    notes = list(outcome.notes)
+    gate = outcome.validated
+    if gate is not None and gate.failures:
+        notes.append(
+            f"format gate: {len(gate.failures)} of {gate.n_checks} checks failed; "
+            f"{gate.n_breaking} of {gate.n_variants} model × variant pairs break their format, and count in every figure"
+        )
+        notes += [f"  {line}" for line in gate.failures[:5]]
+    return RunResult(
+        audit_run_id=run.audit_run_id,
+        audit_id=audit_id,
+        headline=headline,
+        n_asked=outcome.n_asked,
+        notes=tuple(notes),
+        published=run.warehouse.published.path,
+        marts=run.warehouse.places.marts,
+        report=outcome.report,
+        outcome=outcome,
+        not_derived=outcome.not_derived,
+    )
+
+
+def nothing_done(
+    warehouse: Warehouse, audit_run_id: str, audit_id: str, headline: str, notes: Sequence[str] = ()
+) -> RunResult:
+    """Returns the result of a command that found its run published; writes the run's page where that was cut short."""
+    page = warehouse.places.report(audit_run_id)
+    if not page.is_file():
+        report(warehouse, audit_run_id)
+    run = AuditRun(warehouse=warehouse, audit_run_id=audit_run_id)
+    missing = not_derived(warehouse, audit_run_id)
+    return result_of(run, audit_id, headline, Outcome(notes=tuple(notes), report=page, not_derived=missing))
+
+
+def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = None) -> None:
+    """Migrates the warehouse to this version and lands what a killed run had been answered."""
+    warehouse.apply_schema()
+    n_rows = land_left(warehouse, spool, progress.say)
+    if n_rows:
+        progress.say(f"landed {n_rows} rows that an interrupted run had kept")
+
+
+def _same_run(warehouse: Warehouse, design: Design, options: RunOptions) -> Run | None:
+    """The newest run, if it asks what the cards ask now; of a new one only what this flow run, taken again, began itself."""
+    prompts, anew = options.prompts, options.new or options.rephrase
+    run = newest_run(warehouse, design.audit_id)
+    if run is None or run.plan_fingerprint != design.plan_fingerprint or (anew and not run.is_of_this_flow_run):
+        if options.again_errors:
+            msg = f"--again-errors: no run of '{design.audit_id}' asks what its cards ask now; run it without"
+            raise UsageError(msg)
+        return None
+    if prompts is not None and not same_wordings(warehouse, run.audit_run_id, read_prompts(prompts, design)):
+        return None
+    return run
+
+
+def _are_made(warehouse: Warehouse, design: Design) -> bool:
+    """Returns whether an earlier run made the wordings of every task, so that no rephraser is asked."""
+    return all(
+        earlier_proposals(warehouse, variants_key(design, task_id, rewording)) is not None
+        for task_id in design.tasks
+        for rewording in rewordings(design, task_id)
+        if rewording.card is not None or task_id not in design.templates
+    )
+
+
+def _without_rephraser(checked: CardCheck) -> dict[str, Entry]:
+    """Returns the models that answer and judge."""
+    cards = checked.cards
+    model_ids = {*cards.models, *(card.model for card in cards.judges.values())}
+    return {name: entry for name, entry in checked.models.items() if name in model_ids}
+
+
+def _is_kept_otherwise(warehouse: Warehouse, audit_run_id: str, design: Design) -> bool:
+    """Returns whether the audit's card says otherwise now than the run keeps."""
+    (row,) = warehouse.read(
+        "select card from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
+    now_written = design.audit.model_dump(mode="json", exclude_defaults=True, include=KEPT)
+    kept = {name: value for name, value in json.loads(row["card"])["audits"][design.audit_id].items() if name in KEPT}
+    return kept != now_written
+
+
+def _land_changes(warehouse: Warehouse, audit_run_id: str, design: Design, progress: Progress) -> bool:
+    """Lands tasks and judges whose cards changed in what asks the models nothing, and reopens the run where there are any."""
+    tasks = land_changed_tasks(warehouse, audit_run_id, design)
+    judges = land_changed_judges(warehouse, audit_run_id, design)
+    if tasks or judges:
+        reopen_run(warehouse, audit_run_id)
+    if tasks:
+        progress.say(f"cards of {', '.join(tasks)} changed only in how answers are read and scored, which is done anew")
+    return bool(tasks or judges)
+
+
+def _open_errors(
+    warehouse: Warehouse, audit_run_id: str, design: Design, options: RunOptions, progress: Progress
+) -> bool:
+    """Opens the cells that landed as errors and returns whether there are any.
+
+    Raises UsageError for a retired run, and BudgetReached where nothing is left to ask them with: the run stays complete.
+    """
+    without_retired(warehouse, [audit_run_id])
+    budget_of(warehouse, audit_run_id, design.audit.budget, options.max_usd, options.max_requests).set_aside(0.0)
+    n = open_errors(warehouse, audit_run_id)
+    if n:
+        progress.say(f"{n} cells that landed as errors are asked again; the errors stay in raw.failed_predictions")
+    return bool(n)
+
+
+def _age(run: Run) -> str:
+    age: timedelta = now() - run.started_at
+    minutes = int(age.total_seconds() // 60)
+    if minutes < 2:  # noqa: PLR2004 - no plural to get wrong
+        return "a minute"
+    if minutes < 120:  # noqa: PLR2004 - two hours read better in minutes
+        return f"{minutes} minutes"
+    return f"{minutes // 60} hours" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
+
+
+def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
+    """Writes the prompt variants an audit would ask for a person to edit; a model or code that rewords is asked for them."""
+    checked = check_audit(registry, audit_id)
+    raise_all([*checked.errors, *checked.lacking_data])
+    design = design_audit(registry, audit_id, checked)
+    reworded = [task_id for task_id in design.tasks if task_id not in design.templates]
+    made = {task_id: rewordings(design, task_id) for task_id in reworded}
+    cards = [each.card for own in made.values() for each in own if each.card is not None]
+    model_ids = [card.model for card in cards if card.model is not None]
+    asked = {
+        "models": {name: checked.models[name] for name in model_ids},
+        "rephrasers": checked.cards.used["rephrasers"],
+    }
+    refuse_untrusted(settings, asked, progress)
+    rephraser = None if design.audit.rephrasing is None else design.audit.rephrasing.rephraser
+    if rephraser is not None and cards and not registry.rephraser(rephraser).asks_nobody:
+        progress.say(f"asking rephraser '{rephraser}': its rewordings are kept in {path} alone")
+    proposals = {
+        task_id: [proposal for each in own for proposal in make_proposals(design, task_id, each)]
+        for task_id, own in made.items()
+    }
+    return export_prompts(proposals, path)

@@ -1,0 +1,148 @@
+"""Scaffolds a folder of a user's own cards from the starter that ships, and from a user's data and endpoint."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from promptaudit.cards.task_of_data import DataColumns
+from promptaudit.cards.task_prompt import TaskPrompt
+from promptaudit.registry.card_schemas import file_schema
+from promptaudit.registry.errors import PromptauditError, UsageError
+from promptaudit.registry.registry import KINDS, SHIPPED, load_registry
+from promptaudit.registry.unpack import ending_of
+from promptaudit.registry.write_yaml import write_cards
+
+STARTER = SHIPPED / "starter"
+TASK, MODEL = "my_task", "my_model"
+KNOWING = ("swayed", "unmoved")
+"""Offline models that know the gold values."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """An OpenAI-compatible endpoint, and the name that a model has there."""
+
+    url: str
+    model: str
+
+    def card(self) -> dict[str, Any]:
+        """Returns the model's card; the key of an endpoint elsewhere comes from OPENAI_API_KEY. Raises UsageError for no URL."""
+        here = _host_of(self.url) in LOOPBACK
+        card: dict[str, Any] = {"engine": "openai_api", "model": self.model, "base_url": self.url}
+        own = {"price": "free"} if here else {"api_key_env": "OPENAI_API_KEY"}
+        return {**card, "sampling": {"temperature": 0, "max_tokens": 64}, **own}
+
+
+def _host_of(url: str) -> str:
+    """Returns the host of an http or https address; raises UsageError for another text."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts.hostname
+    except ValueError:  # of an address or a port that cannot be
+        pass
+    msg = f"--url {url[:200]!r}: not an http or https address such as http://127.0.0.1:8000/v1"
+    raise UsageError(msg)
+
+
+def scaffold_for(
+    folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, endpoint: Endpoint | None
+) -> list[Path]:
+    """Writes the starter's cards with a user's data, a copy of it, as the task and an endpoint as the model.
+
+    Without an endpoint the offline models are audited; a prompt that is complete is asked under the strategy that adds nothing.
+    Returns what was written.
+    """
+    model = None if endpoint is None else endpoint.card()
+    written = scaffold(folder)
+    try:
+        copied = _put_in(folder, data, columns, prompt, model)
+        load_registry([folder])
+    except (PromptauditError, OSError):
+        shutil.rmtree(folder)  # it was not there or empty, and half of it is of no use
+        raise
+    return [*written, *(() if copied in written else (copied,))]
+
+
+def _put_in(folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, model: dict[str, Any] | None) -> Path:
+    """Puts data and model into the starter's cards; returns where the data stands."""
+    copied = folder / "datasets" / f"mine{ending_of(data)}"
+    shutil.copyfile(data, copied)
+    fields: dict[str, Any] = {"path": f"datasets/{copied.name}", "input": columns.input}
+    fields |= {name: getattr(columns, name) for name in ("id", "gold_label") if getattr(columns, name) is not None}
+    fields |= {"columns": dict(prompt.columns)} if prompt.columns else {}
+    of_labels = {"kind": "classification", "labels": list(columns.labels)}
+    of_fields = {"kind": "extraction", "fields": {name: _field(body) for name, body in columns.fields.items()}}
+    task = {**(of_fields if columns.fields else of_labels), **prompt.fields, "data": fields}
+    _rewrite(folder / "tasks/mine.yml", {TASK: task})
+    if model is not None:
+        _rewrite(folder / "models/mine.yml", {MODEL: model})
+        rephrasers = {"my_rephraser": {"kind": "rules"}, "my_model_rephraser": {"kind": "model", "model": MODEL}}
+        _rewrite(folder / "rephrasers/mine.yml", rephrasers)
+    changes: dict[str, Any] = {} if model is None else {"models": [MODEL]}
+    if columns.fields and model is None:
+        changes["models"] = list(KNOWING)  # the others answer with labels
+    if prompt.is_complete or model is not None or columns.fields:
+        changes["strategies"] = ["simple"]
+    if changes:
+        _rewrite_audit(folder / "audits/mine.yml", changes)
+    return copied
+
+
+def _field(body: Mapping[str, Any]) -> object:
+    """Returns a field as a card has it: its rule alone where it has nothing else."""
+    return body["rule"] if len(body) == 1 else dict(body)
+
+
+def _rewrite_audit(path: Path, changes: dict[str, Any]) -> None:
+    """Puts other fields into the starter's audit."""
+    card: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["mine"]
+    _rewrite(path, {"mine": {**card, **changes}})
+
+
+def _rewrite(path: Path, cards: dict[str, Any]) -> None:
+    """Puts other cards into a starter's file, under its first line, which names the schema."""
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    write_cards(path, cards, first)
+
+
+def scaffold(folder: Path) -> list[Path]:
+    """Copies the starter cards into `folder`, and beside them the schemas of card files that they name for editors.
+
+    Returns what was written. Refuses a folder that holds something.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        msg = f"{folder} is there already and not empty; name another folder"
+        raise UsageError(msg)
+    try:
+        written = [*_copied_cards(folder), *_written_schemas(folder / "schemas")]
+    except OSError as error:
+        msg = f"{folder}: cannot be written: {error.strerror}"
+        raise UsageError(msg) from None
+    load_registry([folder])
+    return written
+
+
+def _copied_cards(folder: Path) -> Iterator[Path]:
+    for source in sorted(path for path in STARTER.rglob("*") if path.is_file()):
+        target = folder / source.relative_to(STARTER)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        yield target
+
+
+def _written_schemas(folder: Path) -> Iterator[Path]:
+    folder.mkdir()
+    for kind in KINDS:
+        target = folder / f"{kind}.json"
+        target.write_text(json.dumps(file_schema(kind), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        yield target

@@ -1,0 +1,5 @@
+"""`python -m promptaudit.cli` is `promptaudit`."""
+
+from promptaudit.cli import main
+
+main()

@@ -1,0 +1,346 @@
+"""Commands of the nightly audit: nightly, rehearse, serve, deploy, compare, check, accept, pin, history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from promptaudit.cli.app import (
+    AuditName,
+    MaxUsd,
+    ModelOption,
+    RunName,
+    StrategyOption,
+    TaskOption,
+    app,
+    console,
+    show,
+    show_closing,
+    state,
+)
+from promptaudit.registry.errors import UsageError
+from promptaudit.warehouse import Warehouse
+
+WIDTH = 130  # of a table that no terminal shows
+
+
+@app.command()
+def nightly(
+    audit: AuditName = "nightly",
+    new: Annotated[
+        bool,
+        typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night even if the last one is recent."),
+    ] = False,
+    max_usd: MaxUsd = None,
+) -> int:
+    """Run tonight's audit and hold it against the nights before.
+
+    It continues or starts tonight's run, compares it with normal nights, checks the gate, writes the report and sends messages.
+    """
+    from promptaudit.nightly.night import night
+    from promptaudit.nightly.terminal import lines_of
+    from promptaudit.system.settings import registry_of
+
+    settings = state.settings()
+    result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new, max_usd=max_usd)
+    show(result, "\n".join(lines_of(result, state.options)))
+    show_closing(Warehouse(settings.warehouse), result.audit_run_id)
+    return result.exit_code
+
+
+@app.command()
+def rehearse(
+    audit: Annotated[
+        str | None,
+        typer.Argument(help="Name the card of an audit; without one, two weeks of a small audit are played."),
+    ] = None,
+    lose: Annotated[
+        int | None, typer.Option(min=1, help="Lose so many samples that were right; the default is 4.")
+    ] = None,
+    shift: Annotated[
+        float | None, typer.Option(help="Move the right answers by this share, as -.05, others on each night.")
+    ] = None,
+    break_wording: Annotated[bool, typer.Option("--break-wording", help="Leave one wording without answers.")] = False,
+    swap_judge: Annotated[
+        bool, typer.Option("--swap-judge", help="Have another model rule in the judge's place.")
+    ] = False,
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Keep the rehearsed nights and their pages in this new or empty folder.")
+    ] = None,
+) -> int:
+    """Put a fault into copies of nights, and say which one tells.
+
+    Nothing is asked, and nothing is written to the warehouse. The fault is in one model under one task and strategy.
+    The exit code is 0 where one of three nights tells of it, 1 where none does and 3 where too few nights are recorded.
+    """
+    from promptaudit.nightly.faults import Fault, fault_of
+    from promptaudit.nightly.terminal import line_of_rehearsed, lines_of_rehearsal
+
+    fault = fault_of(lose=lose, shift=shift, breaks_wording=break_wording, swaps_judge=swap_judge)
+    if audit is None:
+        from promptaudit.nightly.demonstration import demonstrate
+
+        if fault is not None or model or task or strategy:
+            msg = "name the audit whose nights get the fault; without one, two weeks of a small audit are played"
+            raise UsageError(msg)
+        played = demonstrate(
+            state.settings(),
+            state.progress(),
+            folder,
+            lambda night: None if state.as_json else show({}, line_of_rehearsed(night)),
+        )
+        show(played, "\n".join(lines_of_rehearsal(played)))
+        return played.exit_code
+    from promptaudit.nightly.rehearse import rehearse as rehearse_audit
+
+    settings, registry = state.load()
+    result = rehearse_audit(
+        settings,
+        registry,
+        audit,
+        fault or Fault(lose=4),
+        state.progress(),
+        chosen={"model_id": model, "task_id": task, "strategy": strategy},
+        folder=folder,
+    )
+    show(result, "\n".join([*map(line_of_rehearsed, result.nights), *lines_of_rehearsal(result)]))
+    return result.exit_code
+
+
+@app.command()
+def serve(audit: AuditName = "nightly") -> None:
+    """Run an audit from here every night, until interrupted.
+
+    The nights begin on the schedule of the audit's card.
+    """
+    from promptaudit.system.prefect_server import apart
+
+    settings, registry = state.load()
+    with apart():
+        from promptaudit.nightly.serve import serve_nightly
+    serve_nightly(settings, registry, audit, state.progress())
+
+
+@app.command()
+def deploy(
+    audits: Annotated[
+        list[str] | None, typer.Argument(help="Name the cards of audits; the default is nightly.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(envvar="PROMPTAUDIT_DEPLOY_OUTPUT", help="Write a prefect.yaml to this path and deploy nothing."),
+    ] = None,
+) -> None:
+    """Deploy the nights of audits to a Prefect server.
+
+    PREFECT_API_URL names the server, and the cards of the audits have the schedules.
+    """
+    from promptaudit.system.prefect_server import apart
+
+    _, registry = state.load()
+    with apart():
+        from promptaudit.nightly.deployments import deploy as deploy_audits
+        from promptaudit.nightly.deployments import project_of, write_project
+        from promptaudit.nightly.terminal import lines_of_deployment
+    names = audits or ["nightly"]
+    if output is not None:
+        write_project(registry, names, output)
+        show(project_of(registry, names), f"written   {output}")
+        return
+    with apart():
+        deployment = deploy_audits(registry, names)
+    show(deployment, "\n".join(lines_of_deployment(deployment)))
+
+
+@app.command()
+def compare(
+    base: Annotated[
+        str,
+        typer.Argument(
+            help="Name the base as RUN, RUN:MODEL, RUN::STRATEGY or RUN:MODEL:STRATEGY, or as a model of the newest run."
+        ),
+    ],
+    candidate: Annotated[str, typer.Argument(help="Name the candidate in the same form.")] = "latest",
+    min_effect: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            envvar="PROMPTAUDIT_MIN_EFFECT",
+            help="Count no difference smaller than this; the default is the card's.",
+        ),
+    ] = None,
+    no_worse: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE|all",
+            help="Ask whether the candidate is no worse in this measure, or in all: exit code 0, 1 (worse) or 3 (not known).",
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show every measure, also where nothing differs.")] = False,
+) -> int:
+    """Compare two runs, models or strategies, and say what differs.
+
+    A difference is shown where it is larger than chance makes one. A page about the comparison is written.
+    """
+    from promptaudit.gate.approve import EXIT_CODES, approve, parse_approval
+    from promptaudit.marts.comparison.compare_named import compare_runs
+    from promptaudit.report.comparison_page.page import write_if_possible
+    from promptaudit.system.display.encode import encoded
+
+    rule = None if no_worse is None else parse_approval(no_worse)
+    settings, registry = state.load()
+    comparison = compare_runs(settings, registry, base, candidate, state.progress(), min_effect=min_effect)
+    approved = None if rule is None else approve(rule, comparison, base)
+    code = 0 if approved is None else EXIT_CODES[approved.outcome]
+    if state.as_json:
+        page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
+        known = {} if approved is None else {"approval": encoded(approved)}
+        show({**encoded(comparison), **known, "report": None if page is None else str(page)})
+        return code
+    from promptaudit.gate.terminal import lines_of_rule
+    from promptaudit.marts.comparison.terminal import closing_lines, opening_lines, table_of
+
+    table = table_of(comparison, all_rows=all_)
+    show({}, "\n".join(opening_lines(comparison)))
+    if table is not None:
+        console(WIDTH).print(table)
+    show({}, "\n".join(closing_lines(comparison)))
+    page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
+    if page is not None:
+        show({}, f"report     {page}")
+    if approved is not None:
+        show({}, "\n".join(lines_of_rule(approved, set(), state.options)))
+    return code
+
+
+@app.command()
+def check(
+    run: RunName = "latest",
+    junit: Annotated[
+        Path | None, typer.Option(envvar="PROMPTAUDIT_JUNIT", help="Write the outcome to this file as JUnit XML.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(envvar="PROMPTAUDIT_MARKDOWN", help="Write the outcome to this file as Markdown.")
+    ] = None,
+) -> int:
+    """Check a run against the gate of its audit.
+
+    The exit code is 0 where every rule passes, 1 where a rule fails and 3 where one cannot be measured.
+    """
+    from promptaudit.gate.check_named import check_named
+    from promptaudit.gate.formats import write_junit, write_markdown
+    from promptaudit.gate.terminal import lines_of
+    from promptaudit.report.terminal.closing import flip_in_words
+
+    settings, registry = state.load()
+    result = check_named(settings, registry, run)
+    if result.exit_code == 1:
+        result = replace(result, flip=flip_in_words(Warehouse(settings.warehouse), result.audit_run_id))
+    if junit is not None:
+        write_junit(result, junit)
+    if markdown is not None:
+        write_markdown(result, markdown)
+    show(result, "\n".join(lines_of(result, state.options)))
+    return result.exit_code
+
+
+@app.command()
+def accept(
+    run: RunName,
+    reason: Annotated[str, typer.Option(help="Say why the failure is accepted.")],
+    until: Annotated[
+        str | None,
+        typer.Option(help="Waive what fails until then instead; name a day, which is included, or an instant in UTC."),
+    ] = None,
+    false: Annotated[
+        bool,
+        typer.Option("--false", help="Say that the alarms came by chance: their nights are as normal as those before."),
+    ] = False,
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
+) -> None:
+    """Accept what a run fails, as the new normal or for a while.
+
+    Its alarms end, and their nights are the new normal. With --until each rule and row that fails is waived until then.
+    """
+    from promptaudit.gate.accept import waive_run
+    from promptaudit.gate.check_named import rules_of
+    from promptaudit.gate.end_alarms import end_alarms
+    from promptaudit.gate.terminal import lines_of_accepted, lines_of_ended
+    from promptaudit.warehouse.run_names import resolve
+
+    chosen = {"model_id": model, "task_id": task, "strategy": strategy}
+    if until is None:
+        settings = state.settings()
+        ended = end_alarms(settings, run, reason, state.progress(), chosen=chosen, is_false=false)
+        show(ended, "\n".join(lines_of_ended(ended)))
+        return
+    if false or any(chosen.values()):
+        msg = "--until waives every row that fails: --false, --model, --task and --strategy are for ending alarms"
+        raise UsageError(msg)
+    settings, registry = state.load()
+    rules = rules_of(registry, resolve(Warehouse(settings.warehouse), run).audit_id)
+    result = waive_run(settings, run, reason, until, state.progress(), **rules)
+    show(result, "\n".join(lines_of_accepted(result)))
+
+
+@app.command()
+def pin(
+    run: RunName,
+    name: Annotated[str, typer.Argument(help="Name the baseline; another pin of that name moves it.")],
+    reason: Annotated[str | None, typer.Option(help="Say why the run is pinned.")] = None,
+) -> None:
+    """Pin a run as the baseline of later nights.
+
+    Later nights of what it asked are held against it alone, until `accept` or another pin.
+    """
+    from promptaudit.gate.accept import pin_run
+    from promptaudit.gate.terminal import lines_of_pin
+
+    settings = state.settings()
+    result = pin_run(settings, run, name, reason, state.progress())
+    show(result, "\n".join(lines_of_pin(result)))
+
+
+@app.command()
+def history(
+    measure: Annotated[
+        str,
+        typer.Argument(
+            help="Name a column of the scorecard, accuracy:<scoring method>, or a measure of nights.",
+        ),
+    ] = "sensitivity",
+    model: ModelOption = None,
+    task: TaskOption = None,
+    strategy: StrategyOption = None,
+    audit: Annotated[
+        str | None,
+        typer.Option(envvar="PROMPTAUDIT_AUDIT", help="Name the audit; the default is that of the newest run."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="Show at most this many nights.")] = 30,
+) -> None:
+    """Show a measure over the nights.
+
+    Each series has a table and a sparkline.
+    """
+    from promptaudit.query.history.measure import history as history_of
+    from promptaudit.query.history.terminal import renderables_of
+
+    settings = state.settings()
+    nights = history_of(
+        Warehouse(settings.warehouse), measure, audit=audit, model=model, task=task, strategy=strategy, limit=limit
+    )
+    if state.as_json:
+        show(nights)
+        return
+    from rich.console import Group
+
+    console(WIDTH).print(Group(*renderables_of(nights)))

@@ -1,0 +1,48 @@
+"""What a model that knows the key says in the fields of a question, each right or wrong on its own, and how it writes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from promptaudit.engines import Question
+from promptaudit.engines.embedded.draws import uniform
+
+NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
+"""Wrong values that have no number; made up."""
+BARE = 0.7
+"""Of the answers the share that are an object and nothing else; the others have a fence or a sentence around it."""
+_DIGITS = re.compile(r"\d{1,15}")
+
+
+def field_values(
+    question: Question, knows: Callable[[str], bool], sample: tuple[str | int, ...]
+) -> dict[str, str | None]:
+    """Returns the values of a question's fields: the gold value where `knows` the field, else another, the same for a sample.
+
+    Where there is no key every value is made up.
+    """
+    gold = json.loads(question.references[0]) if question.references else {}
+    return {
+        name: gold.get(name) if name in gold and knows(name) else _wrong(gold.get(name), listed, (*sample, name))
+        for name, listed in question.fields.items()
+    }
+
+
+def as_object(values: Mapping[str, str | None], form: float) -> str:
+    """Returns the values as a JSON object; `form` in [0, 1) says what stands around it."""
+    said = json.dumps(values, ensure_ascii=False)
+    if form < BARE:
+        return said
+    return f"```json\n{said}\n```" if form < (1 + BARE) / 2 else f"Here is what the text says:\n{said}"
+
+
+def _wrong(gold: str | None, listed: tuple[str, ...], draw: tuple[str | int, ...]) -> str:
+    """Returns a value that is not the gold one: another that is listed, another number, or a made-up name."""
+    others = [value for value in listed if value.casefold() != (gold or "").strip().casefold()]
+    if not others and gold is not None and _DIGITS.search(gold):
+        raised = 1 + int(uniform("raised", *draw) * 8)
+        return _DIGITS.sub(lambda digits: str(int(digits[0]) + raised), gold, count=1)
+    others = others or [name for name in NAMES if name != gold]
+    return others[int(uniform("wrong", *draw) * len(others))]

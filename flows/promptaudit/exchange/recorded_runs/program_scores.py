@@ -1,0 +1,163 @@
+"""Keeps what the program that recorded an answer scored it, as that program's verdict, and says where our reading differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple, Self
+
+import polars as pl
+
+from promptaudit.exchange.recorded_runs.formats.answers import PROGRAM_SCORE
+from promptaudit.registry.errors import UsageError
+from promptaudit.system.keys import as_json, content_id
+from promptaudit.warehouse import Warehouse, rows_as
+from promptaudit.warehouse.rows import frame_of
+from promptaudit.warehouse.sql import sql
+
+
+class Scale(NamedTuple):
+    """The worst and the best score for the answers to a task, or, where nobody said these, the least and the greatest given."""
+
+    low: float
+    high: float
+    is_declared: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Returns the scale that `--scale LOW,HIGH` declares; raises UsageError where the text is none."""
+        try:
+            low, high = map(float, text.split(","))
+        except ValueError:
+            low = high = math.nan
+        if not math.isfinite(high - low) or low == high:
+            msg = f"--scale {text[:80]!r}: two numbers are wanted, the worst score and the best, as 1,10"
+            raise UsageError(msg)
+        return cls(low, high, is_declared=True)
+
+    def __str__(self) -> str:
+        """Returns `1 to 10`."""
+        return f"{self.low:g} to {self.high:g}"
+
+    def share(self, score: float) -> float | None:
+        """Returns how much of the way from worst to best a score is, in [0, 1]; None where nobody said which these are."""
+        return (score - self.low) / (self.high - self.low) if self.is_declared else None
+
+
+SHARES = Scale(0, 1, is_declared=True)
+Scales = Mapping[tuple[str, str], Scale]
+"""By program and task, where scores are others than 0 and 1."""
+
+
+def scales_of(rows: pl.DataFrame, declared: Scale | None = None) -> tuple[Scales, list[str]]:
+    """Returns the scales of the scores that are grades and no verdicts, and a note for each.
+
+    Where all scores of a task are 0 or 1 they are verdicts, unless a scale is declared and no other task has grades. Between
+    0 and 1 they are shares of what is right. On any other scale they say nothing of right and wrong until it is declared: a 1
+    may be the worst of ten grades. Raises UsageError where the declared scale is not that of all grades.
+    """
+    scales, notes = {}, []
+    scored = rows.filter(pl.col("program").is_not_null() & pl.col(PROGRAM_SCORE).is_not_null())
+    is_binary = pl.col(PROGRAM_SCORE).is_in([0.0, 1.0]).all()
+    scored = scored.with_columns(is_binary.over("program", "task").alias("is_ruled"))
+    if declared is not None:
+        if scored["is_ruled"].all():
+            scored = scored.with_columns(is_ruled=False)
+        _refuse_outside(scored, declared)
+    for (program, task), of_task in scored.group_by(["program", "task"], maintain_order=True):
+        scores = of_task[PROGRAM_SCORE]
+        what = f"task '{task}': {len(scores)} scores of {program} are"
+        if of_task["is_ruled"][0]:
+            if declared is not None:
+                notes.append(
+                    f"{what} all 0 or 1: verdicts, and no grades on {declared}; if they are, import them alone"
+                )
+            continue
+        low, high, mean = (float(each) for each in (scores.min(), scores.max(), scores.mean()))  # type: ignore[arg-type]
+        scale = declared or (SHARES if low >= 0 and high <= 1 else Scale(low, high))
+        scales[str(program), str(task)] = scale
+        on = f"on {declared}, shown as shares of that scale," if declared else f"from {low:.3g} to {high:.3g}"
+        notes.append(
+            f"{what} grades {on} with mean {mean:.3g}: "
+            + (
+                f"no verdicts, and accuracy by judge:{program} is their mean"
+                if scale.is_declared
+                else f"on that scale nobody says what is right, so judge:{program} scores nothing; they are in fct_verdicts; "
+                "--scale LOW,HIGH says which grade is the worst and which the best"
+            )
+        )
+    return scales, notes
+
+
+def _refuse_outside(scored: pl.DataFrame, declared: Scale) -> None:
+    """Raises UsageError for the first grade that is not on a declared scale, or where no score is on it."""
+    if scored.is_empty():
+        msg = f"--scale {declared.low:g},{declared.high:g}: no answer has a score of the program that recorded it"
+        raise UsageError(msg)
+    least, most = sorted((declared.low, declared.high))
+    is_on = pl.col(PROGRAM_SCORE).is_between(least, most)
+    for row in scored.filter(~pl.col("is_ruled") & ~is_on).head(1).iter_rows(named=True):
+        msg = (
+            f"{row['file']}: sample {row['sample_id'][:60]!r} of task '{row['task']}': score {row[PROGRAM_SCORE]:g} lies outside "
+            f"of --scale {declared.low:g},{declared.high:g}; scores on several scales are imported apart"
+        )
+        raise UsageError(msg)
+
+
+def verdicts_of(
+    audit_run_id: str, rows: pl.DataFrame, files: Sequence[Mapping[str, str]], landed_at: datetime, scales: Scales
+) -> pl.DataFrame:
+    """Returns the rows of raw.verdicts: scores of 0 and 1 as verdicts, grades as JSON with their scale as the reply."""
+    source = as_json(list(files))
+    scored = rows.filter(pl.col("program").is_not_null() & pl.col(PROGRAM_SCORE).is_not_null())
+    verdicts = []
+    for prediction_id, program, task, score in scored.select(
+        "prediction_id", "program", "task", PROGRAM_SCORE
+    ).iter_rows():
+        scale = scales.get((program, task))
+        verdicts.append(
+            {
+                "audit_run_id": audit_run_id,
+                "verdict_id": content_id("verdict", audit_run_id, program, prediction_id, str(score)),
+                "prediction_id": prediction_id,
+                "judge_id": program,
+                "repetition": 1,
+                "ask": 1,
+                "is_settled": True,
+                "is_match": score == 1 if scale is None else None,
+                "completion": None
+                if scale is None
+                else as_json({"score": score, "scale": scale[:2], "share": scale.share(score)}),
+                "is_completion_escaped": False,
+                "n_attempts": 1,
+                "source": source,
+                "landed_at": landed_at,
+            }
+        )
+    return frame_of("verdicts", verdicts)
+
+
+class _ScoredDifferently(NamedTuple):
+    program: str
+    n_scored: int
+    n_different: int
+    task_id: str
+    sample_id: str
+    is_correct_there: bool
+    completion: str
+
+
+def differences(warehouse: Warehouse, audit_run_id: str) -> list[str]:
+    """Returns a note for each program that scored answers of a published run otherwise than the task's rule does."""
+    notes = []
+    rows = warehouse.published.read(sql("exchange.recorded_runs", "scored_differently"), run=audit_run_id)
+    for row in rows_as(_ScoredDifferently, rows):
+        there, here = ("right", "not right") if row.is_correct_there else ("not right", "right")
+        notes.append(
+            f"{row.n_different} of {row.n_scored} answers are scored differently than by {row.program}, "
+            f"the first: task '{row.task_id}', sample '{row.sample_id[:60]}', {there} there and {here} here: "
+            f"{row.completion!r}; "
+            f"its scores stand beside ours as scoring method judge:{row.program}"
+        )
+    return notes

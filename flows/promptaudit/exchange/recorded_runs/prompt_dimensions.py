@@ -1,0 +1,94 @@
+"""Says of what kind prompt variants are whose file has what they vary in by dimension, as rows of DOVE do.
+
+The variant from which all others differ least is taken for the original; another is of the kind in whose dimensions alone it
+differs from that one, else crossed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from promptaudit.exchange.recorded_runs.formats.answers import Answer
+from promptaudit.registry.cards import Variation
+from promptaudit.system.keys import as_json
+
+PHRASING, DEMONSTRATIONS = "instruction_phrasing", "demonstrations"
+KINDS: Mapping[str, Variation] = {
+    PHRASING: "wording",
+    "enumerator": "format",
+    "separator": "format",
+    "table_serialization": "format",
+    "choices_order": "option_order",
+    "shots": "examples",
+    DEMONSTRATIONS: "examples",
+    "table_perturbation": "input_noise",
+}
+OTHER: Variation = "format"
+"""The kind of any other dimension: DOVE calls all of them those of the format."""
+
+Dimensions = Mapping[str, str]
+"""Dimension to what a prompt has of it, as JSON."""
+
+
+def with_demonstrations(answers: Sequence[Answer]) -> list[Dimensions | None]:
+    """Returns the dimensions of each answer's prompt, its demonstrations among them where these tell variants apart.
+
+    Of prompts that are alike in all else the demonstrations are a dimension as long as no more lists were shown than one sample
+    was asked under; else each sample has its own, and its first list, its second and so on are alike.
+    """
+    groups: dict[tuple[str | None, ...], dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    for answer in answers:
+        if answer.demonstrations is not None:
+            groups[_alike(answer)][answer.sample_id].setdefault(answer.demonstrations)
+    n_lists = {key: len({each for lists in of_sample.values() for each in lists}) for key, of_sample in groups.items()}
+    found: list[Dimensions | None] = []
+    for answer in answers:
+        dimensions = answer.dimensions
+        if dimensions is not None and answer.demonstrations is not None:
+            key = _alike(answer)
+            is_shared = n_lists[key] <= max(map(len, groups[key].values()))
+            rank = list(groups[key][answer.sample_id]).index(answer.demonstrations)
+            shown = answer.demonstrations if is_shared else as_json(f"draw {rank + 1}")
+            dimensions = {**dimensions, DEMONSTRATIONS: shown}
+        found.append(dimensions)
+    return found
+
+
+def _alike(answer: Answer) -> tuple[str | None, ...]:
+    return (answer.task, answer.strategy, answer.instruction, key_of(answer.dimensions))
+
+
+def key_of(dimensions: Dimensions | None) -> str | None:
+    """Returns a text that equal dimensions share."""
+    return None if dimensions is None else as_json(dict(sorted(dimensions.items())))
+
+
+def reference_of(variants: Sequence[Dimensions]) -> int:
+    """Returns the place of the variant that differs from all others in the fewest dimensions, summed; the first of several."""
+    names = {name for variant in variants for name in variant}
+    shares = {name: Counter(variant.get(name) for variant in variants) for name in names}
+    return max(range(len(variants)), key=lambda n: sum(shares[name][variants[n].get(name)] for name in names))
+
+
+def settings_of(variants: Sequence[Dimensions], texts: Sequence[str], reference: int) -> list[dict[str, Any]]:
+    """Returns, for each variant, by kind what it has in place of the reference's, as `raw.prompt_variants.setting` has it.
+
+    Of `wording` this is the number of its text, of `option_order` the name of the order, else what stands there by dimension.
+    """
+    own = variants[reference]
+    numbers = {text: number for number, text in enumerate(dict.fromkeys((texts[reference], *texts)))}
+    settings = []
+    for place, (variant, text) in enumerate(zip(variants, texts, strict=True)):
+        parts: dict[str, Any] = defaultdict(dict)
+        for name in sorted({*own, *variant}):
+            if variant.get(name) != own.get(name):
+                parts[KINDS.get(name, OTHER)][name] = json.loads(variant.get(name, "null"))
+        if "wording" in parts or (not parts and place != reference):
+            parts["wording"] = numbers[text]
+        if "option_order" in parts:
+            (parts["option_order"],) = parts["option_order"].values()
+        settings.append(dict(parts))
+    return settings

@@ -1,0 +1,270 @@
+"""Reads what a gate is held against from the published copy: the run, its marts, comparisons, waivers and baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+from promptaudit.registry.errors import UsageError, nearest
+from promptaudit.registry.gate_columns import COMPARISONS
+from promptaudit.registry.gate_rules import BASELINE, LAST_NIGHT
+from promptaudit.system.display.compared import NightFigure, RunsCompared
+from promptaudit.warehouse import Row, Warehouse, rows_as
+from promptaudit.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.warehouse.sql import sql
+
+RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.audit_runs"
+Kind = TypeVar("Kind")
+Group = tuple[str, str, str]
+"""Model, task and strategy."""
+
+
+class GatedRun(NamedTuple):
+    """A run; `is_published` says whether readers have it."""
+
+    audit_run_id: str
+    audit_id: str
+    origin: str
+    state: str
+    started_at: datetime
+    card: str | None
+    is_published: bool = True
+
+
+class NightState(NamedTuple):
+    """How a night of a model, task and strategy stands against normal nights."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    state: str
+    n_nights_normal: int
+    n_samples: int
+    n_samples_counted: int
+    n_samples_shared: int
+    memory: Row
+
+    @property
+    def group(self) -> Group:
+        """Returns its model, task and strategy."""
+        return self.model_id, self.task_id, self.strategy
+
+    @property
+    def has_alarm(self) -> bool:
+        """Returns whether an alarm stands."""
+        return self.memory["since"] is not None
+
+
+class Parts(NamedTuple):
+    """What of two runs is compared: a model, a strategy or a model under a strategy; None for each with itself."""
+
+    base_model_id: str | None = None
+    base_strategy: str | None = None
+    candidate_model_id: str | None = None
+    candidate_strategy: str | None = None
+
+    def is_candidate(self, group: Group) -> bool:
+        """Returns whether a model, task and strategy is of the candidate."""
+        return self.candidate_model_id in (None, group[0]) and self.candidate_strategy in (None, group[2])
+
+    def base_of(self, group: Group) -> Group:
+        """Returns what a model, task and strategy of the candidate is held against."""
+        return self.base_model_id or group[0], group[1], self.base_strategy or group[2]
+
+
+WHOLE = Parts()
+
+
+class LostSample(NamedTuple):
+    """A sample that is lost, or may be, and on how many nights it was right and then wrong."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    measure: str
+    sample_id: str
+    n_nights_right: int
+    n_nights_wrong: int
+    is_critical: bool
+    is_lost: bool | None = True  # False: that is not known yet; NULL of a night before there was a test
+    n_wordings: int | None = None  # of which this holds; None: of all
+
+
+class Waiver(NamedTuple):
+    """What somebody accepted that a rule fails, and until when."""
+
+    rule: str
+    model_id: str | None
+    task_id: str | None
+    strategy: str | None
+    measure: str | None
+    reason: str
+    valid_until: datetime
+
+
+@contextmanager
+def source_of(warehouse: Warehouse, audit_run_id: str, comparison_ids: Collection[str] = ()) -> Iterator[Source]:
+    """Opens the rows of one run for the block, all of one publication; none where nothing is published."""
+    with ExitStack() as stack:
+        is_there = warehouse.published.exists()
+        con = stack.enter_context(warehouse.published.connect()) if is_there else None
+        yield Source(warehouse, con, audit_run_id, frozenset(comparison_ids))
+
+
+class Source:
+    """The rows of one run; each table is read once. Raises UsageError where no such run is known at all."""
+
+    def __init__(
+        self, warehouse: Warehouse, con: Connection | None, audit_run_id: str, comparison_ids: frozenset[str]
+    ) -> None:
+        self.warehouse = warehouse
+        self.audit_run_id = audit_run_id
+        self._con = con
+        self._comparison_ids = comparison_ids
+        self._marts: dict[str, list[Row]] = {}
+
+    def _read(self, query: str, values: Mapping[str, object]) -> list[Row]:
+        return [] if self._con is None else rows_of(self._con, query, **values)
+
+    @cached_property
+    def _tables(self) -> set[str]:
+        rows = self._read("select table_schema || '.' || table_name as name from information_schema.tables", {})
+        return {row["name"] for row in rows}
+
+    def _of(self, table: str, query: str, **values: object) -> list[Row]:
+        """Rows of a query on a table that a publication before the first whole build has not."""
+        return self._read(query, values) if table in self._tables else []
+
+    @cached_property
+    def run(self) -> GatedRun:
+        """Returns the run."""
+        runs = rows_as(GatedRun, self._of("raw.audit_runs", RUN))
+        own = [run for run in runs if run.audit_run_id == self.audit_run_id]
+        if not own and self.warehouse.exists():
+            rows = self.warehouse.read(f"{RUN} where audit_run_id = $audit_run_id", audit_run_id=self.audit_run_id)
+            own = [run._replace(is_published=False) for run in rows_as(GatedRun, rows)]
+        if not own:
+            msg = f"no run is {self.audit_run_id!r}{nearest(self.audit_run_id, (run.audit_run_id for run in runs))}"
+            raise UsageError(msg)
+        return own[0]
+
+    def mart(self, table: str, audit_run_id: str | None = None) -> list[Row]:
+        """Returns the rows that a mart has of this run, or of another."""
+        run = audit_run_id or self.audit_run_id
+        key = f"{table} {run}"
+        if key not in self._marts:
+            query = f"select * from marts.{table} where audit_run_id = $run"  # noqa: S608 - a table of ours
+            self._marts[key] = self._of(f"marts.{table}", query, run=run)
+        return self._marts[key]
+
+    @cached_property
+    def scoring_methods(self) -> dict[str, list[str]]:
+        """Returns the scoring methods of each task."""
+        return {row["task_id"]: list(row["scoring_methods"] or ()) for row in self.mart("dim_tasks")}
+
+    def groups(self, audit_run_id: str | None = None) -> list[Group]:
+        """Returns what this run, or another, asked."""
+        return [(row["model_id"], row["task_id"], row["strategy"]) for row in self.mart("rpt_audit", audit_run_id)]
+
+    @cached_property
+    def n_samples(self) -> tuple[int, int]:
+        """Returns how many samples the run asks, and how many of these the card calls critical."""
+        rows = self._of("marts.dim_samples", sql("gate", "n_samples"), run=self.audit_run_id)
+        return (rows[0]["n"], rows[0]["n_critical"]) if rows else (0, 0)
+
+    def base_of(self, reference: str) -> str | None:
+        """Returns the run that a rule's reference names; None where there is none.
+
+        `last_night` is the complete run of the audit and origin before this one, `baseline` the run pinned under that
+        name, else the one pinned last, any other word the run pinned under it.
+        """
+        if reference == LAST_NIGHT:
+            return self._before
+        last = self._baselines[-1][1] if self._baselines and reference == BASELINE else None
+        return self.pinned(reference) or last
+
+    def pinned(self, name: str) -> str | None:
+        """Returns the run of the audit that was last pinned under a name; None where none was."""
+        return dict(self._baselines).get(name)
+
+    @cached_property
+    def _baselines(self) -> list[tuple[str, str]]:
+        """Names and runs in the order in which the audit's baselines were pinned."""
+        rows = self._of("raw.baselines", sql("gate", "baselines"), audit_id=self.run.audit_id)
+        return [(row["name"], row["audit_run_id"]) for row in rows]
+
+    @cached_property
+    def _before(self) -> str | None:
+        rows = self._of("marts.dim_audit_runs", sql("gate", "night_before"), **self.run._asdict())
+        return rows[0]["audit_run_id"] if rows else None
+
+    @property
+    def is_first(self) -> bool:
+        """Returns whether no complete run of the audit is older."""
+        return self._before is None
+
+    @cached_property
+    def night(self) -> list[NightFigure]:
+        """Returns what is told of the run's figures against normal nights; none of an import."""
+        return [NightFigure.of(row) for row in self.mart("rpt_night_verdicts")]
+
+    @property
+    def night_before(self) -> list[NightFigure]:
+        """Returns what was told of the run before this one; none on the first."""
+        return (
+            []
+            if self._before is None
+            else [NightFigure.of(row) for row in self.mart("rpt_night_verdicts", self._before)]
+        )
+
+    @cached_property
+    def night_states(self) -> list[NightState]:
+        """Returns how the run's models, tasks and strategies stand against normal nights; none of an import."""
+        return _parts(NightState, self.mart("rpt_night_states"))
+
+    @property
+    def samples_lost(self) -> list[LostSample]:
+        """Returns the samples that the run lost, or may have lost."""
+        return _parts(LostSample, self.mart("fct_samples_lost"))
+
+    @property
+    def newest_night(self) -> str | None:
+        """Returns the newest night of the run's audit that was held against normal nights; None without one."""
+        rows = self._of("marts.rpt_night_states", sql("gate", "newest_night"), audit_id=self.run.audit_id)
+        return rows[0]["audit_run_id"] if rows else None
+
+    @cached_property
+    def ended_alarms(self) -> dict[Group, str]:
+        """Returns why a person ended an alarm after this run, which is the last night of it, by what it was of."""
+        rows = self._of("marts.rpt_alarms", sql("gate", "ended_alarms"), run=self.audit_run_id)
+        return {(row["model_id"], row["task_id"], row["strategy"]): row["reason"] for row in rows}
+
+    def comparison(self, base_run_id: str, parts: Parts = WHOLE) -> list[RunsCompared]:
+        """Returns the rows of the newest comparison with a base run, or of these parts of the two runs."""
+        pair = {"base": base_run_id, "candidate": self.audit_run_id}
+        asked = self._of("raw.comparisons", sql("gate", "comparisons"), **pair, **parts._asdict())
+        ids = [row["comparison_id"] for row in asked]
+        rows = self._of(
+            f"marts.{COMPARISONS.table}",
+            f"select * from marts.{COMPARISONS.table} where base_run_id = $base and candidate_run_id = $candidate",  # noqa: S608
+            **pair,
+        )
+        for wanted in ids:
+            own = [row for row in rows if row["comparison_id"] == wanted]
+            if own and (not self._comparison_ids or wanted in self._comparison_ids):
+                return [RunsCompared.of(row) for row in own]
+        return []
+
+    def waivers(self, at: datetime) -> list[Waiver]:
+        """Returns the waivers of this audit that still hold, the one that holds longest first."""
+        rows = self._of("raw.waivers", "select * from raw.waivers order by valid_until desc, accepted_at desc")
+        waivers = _parts(Waiver, (row for row in rows if row["audit_id"] == self.run.audit_id))
+        return [waiver for waiver in waivers if waiver.valid_until > at]
+
+
+def _parts(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
+    """Returns rows of whole tables as `kind`, which has some of their columns."""
+    return rows_as(kind, ({name: row[name] for name in kind.__annotations__ if name in row} for row in rows))

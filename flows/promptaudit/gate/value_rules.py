@@ -1,0 +1,198 @@
+"""Holds the rows of a mart against a rule on a value."""
+
+from __future__ import annotations
+
+import math
+import operator
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from promptaudit.gate.outcome import Outcome, RuleResult, RuleRow, State
+from promptaudit.gate.source import Source
+from promptaudit.registry.gate_columns import TEMPERATURE, Columns
+from promptaudit.registry.gate_rules import Condition, ValueRule
+from promptaudit.warehouse import Row
+
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+NAMES = ("model_id", "task_id", "strategy")
+NO_ROW = "no row is selected"
+
+
+def selects(condition: Condition, row: Row) -> bool:
+    """Returns whether a row meets a condition; NULL meets none, but no paraphrase temperature is below every one."""
+    value = row.get(condition.column)
+    if value is None and condition.column == TEMPERATURE:
+        value = -math.inf
+    return value is not None and OPERATORS[condition.op](value, condition.value)
+
+
+def tells_apart(columns: Columns, condition: Condition) -> bool:
+    """Returns whether a condition is about what a row is, and not about a figure of it."""
+    return condition.column in (*columns.keys, *columns.temperatures)
+
+
+def check_values(rule: ValueRule, source: Source) -> RuleResult:
+    """Holds every row that the rule selects against its limit; who lacks a row or figure that ought to be there is unmeasured."""
+    conditions = (*rule.implied, *rule.conditions)
+    keyed = [condition for condition in conditions if tells_apart(rule.columns, condition)]
+    others = [condition for condition in conditions if not tells_apart(rule.columns, condition)]
+    there = [row for row in source.mart(rule.table) if all(selects(each, row) for each in keyed)]
+    apart = (*rule.columns.keys, *rule.columns.temperatures)
+    rows = sorted(
+        (row for row in there if all(selects(each, row) for each in others)),
+        key=lambda row: [str(row.get(name)) for name in apart],
+    )
+    rule_rows = [*(_rule_row(rule, row, _lacking(row, source)) for row in rows), *_absent(rule, keyed, there, source)]
+    not_passed = tuple(row for row in rule_rows if row is not None)
+    outcome, reason = _outcome(not_passed, len(rows))
+    commands = (
+        f"promptaudit sql {_in_shell(query_of(rule, source))}",
+        f"promptaudit report {shlex.quote(source.audit_run_id)}",
+    )
+    return RuleResult(
+        rule=str(rule),
+        outcome=outcome,
+        reason=reason,
+        n_rows=len(rows),
+        rows=not_passed,
+        look_closer=() if outcome == "passed" else commands,
+    )
+
+
+def _outcome(rows: Sequence[RuleRow], n_rows: int) -> tuple[Outcome, str]:
+    states = [row.state for row in rows]
+    n_failed, n_unmeasured = states.count("failed"), states.count("unmeasured")
+    if n_failed:
+        which = "the only row" if n_rows == 1 else f"{n_failed} of {n_rows} rows"
+        return "failed", f"{which} {'fails' if n_failed == 1 else 'fail'}"
+    if n_unmeasured:
+        has = "has" if n_unmeasured == 1 else "have"
+        is_part = any(row.state == "unmeasured" and row.figure is not None for row in rows)
+        return "unmeasured", f"{_n_rows(n_unmeasured)} {has} no figure{' of all that was planned' if is_part else ''}"
+    return ("passed", f"holds for {_n_rows(n_rows)}") if n_rows else ("unmeasured", NO_ROW)
+
+
+def _n_rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
+
+
+def _rule_row(rule: ValueRule, row: Row, lacking: str | None) -> RuleRow | None:
+    """Returns what the gate says of a row; None of one that passes. What is of a part of the samples or wordings cannot pass."""
+    figure = finite(row.get(rule.figure))
+    holds = figure is not None and OPERATORS[rule.op](figure, rule.limit)
+    if holds and lacking is None:
+        return None
+    interval = rule.columns.interval_of(rule.figure)
+    estimate, low, high = interval or (None, None, None)
+    renamed = estimate is not None and estimate == rule.figure
+    return RuleRow(
+        state="unmeasured" if holds or figure is None else "failed",
+        measure=rule.column,
+        **{name: row.get(name) for name in NAMES},
+        others=dict(_others(rule, row)),
+        figure=figure,
+        estimate=rule.column if renamed else estimate,
+        value=finite(row.get(estimate)) if estimate else None,
+        low=finite(row.get(low)) if low else None,
+        high=finite(row.get(high)) if high else None,
+        reason="no figure" if figure is None else lacking,
+    )
+
+
+def _lacking(row: Row, source: Source) -> str | None:
+    """Returns which samples and wordings of the row's model, task and strategy have no answer at all; None where all have one."""
+    for group in source.mart("rpt_audit"):
+        if any(row.get(name) not in (None, group[name]) for name in NAMES):
+            continue
+        parts = [
+            f"{group[n]} of {group[planned]} {what}"
+            for n, planned, what in (
+                ("n_samples", "n_samples_planned", "samples"),
+                ("n_variants_answered", "n_variants", "wordings"),
+            )
+            if group.get(n) is not None and group[n] < (group.get(planned) or 0)
+        ]
+        if parts:
+            return f"it is of {' and '.join(parts)}: the others have no answer"
+    return None
+
+
+def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
+    """Yields what tells the row apart beside model, task and strategy, and is not the same for every row of the rule."""
+    implied = {condition.column for condition in rule.implied}
+    for name in (*rule.columns.keys, *rule.columns.temperatures):
+        if name not in NAMES and name not in implied and row.get(name) is not None:
+            yield name, row[name]
+    if row.get("series") in ("cumulative", "adjacent"):
+        yield "n_annotators", row["n_annotators"]
+
+
+def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: Source) -> Iterator[RuleRow]:
+    """Yields who was asked, meets the conditions and has no row at all: every answer may have been put aside."""
+    state: State = "unmeasured"
+    if rule.table == "fct_prompt_stability":
+        scopes = [
+            scope
+            for scope in ("intra", "inter")
+            if all(selects(each, {"scope": scope}) for each in keyed if each.column == "scope")
+        ]
+        present = {tuple(row[name] for name in NAMES) for row in there}
+        for model_id, task_id, strategy in source.groups():
+            names = (model_id if scopes else None, task_id, strategy)
+            wanted: dict[str, Any] = dict(zip(NAMES, names, strict=True))
+            if names not in present and all(selects(each, wanted) for each in keyed if each.column in NAMES):
+                present.add(names)
+                yield RuleRow(state=state, measure=rule.column, **wanted, reason="no row")
+    elif rule.table == "fct_scoring_sensitivity":
+        seen = {(row["model_id"], row["task_id"], row["scoring_method"]) for row in there}
+        methods = {(task, method) for task, listed in source.scoring_methods.items() for method in listed}
+        methods |= {(task, method) for _, task, method in seen}
+        for model, task in sorted({group[:2] for group in source.groups()}):
+            for method in sorted(method for owner, method in methods if owner == task):
+                row = {"model_id": model, "task_id": task, "scoring_method": method}
+                if (model, task, method) not in seen and all(selects(each, row) for each in keyed):
+                    yield RuleRow(
+                        state=state,
+                        measure=rule.column,
+                        model_id=model,
+                        task_id=task,
+                        others={"scoring_method": method},
+                        reason="no row",
+                    )
+
+
+def finite(value: Any) -> float | None:  # noqa: ANN401 - of a row
+    """Returns a figure as a number; None for NULL, NaN and infinity."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def query_of(rule: ValueRule, source: Source) -> str:
+    """Returns SQL that shows the rows a rule finds fault with: names of the static table, texts as literals."""
+    figures = dict.fromkeys((*(rule.columns.interval_of(rule.figure) or ()), rule.figure))
+    columns = ", ".join((*rule.columns.keys, *rule.columns.temperatures, *figures))
+    tests = [f"audit_run_id = {_literal(source.audit_run_id)}"]
+    for condition in (*rule.implied, *rule.conditions):
+        name = f"coalesce({TEMPERATURE}, -1)" if condition.column == TEMPERATURE else condition.column
+        op = "<>" if condition.op == "!=" else condition.op  # what an interactive shell would take for its history
+        tests.append(f"{name} {op} {_literal(condition.value)}")
+    tests.append(f"({rule.figure} {rule.op} {rule.limit:.15g}) is not true")
+    return f"select {columns} from marts.{rule.table} where {' and '.join(tests)}"  # noqa: S608 - shown, not run
+
+
+def _in_shell(query: str) -> str:
+    """Returns a query as one word of a shell: in double quotes where nothing in it means something there."""
+    return shlex.quote(query) if set('"$`\\!') & set(query) or not query.isprintable() else f'"{query}"'
+
+
+def _literal(value: str | float | bool) -> str:  # noqa: FBT001 - a value of any kind
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).lower() if isinstance(value, bool) else f"{value:.15g}"

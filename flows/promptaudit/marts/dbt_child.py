@@ -1,0 +1,166 @@
+"""The child that runs dbt: it imports dbt and reads the project once, then takes one build after the other.
+
+Its argument is the file name of the warehouses it will build. It lets go of DuckDB after each build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import pickle
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mashumaro.config import BaseConfig
+
+from promptaudit.marts.manifest import project_sha256
+from promptaudit.marts.settle import Found, of_failures, settle
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.system import user_cache
+from promptaudit.system.helper_processes import serve
+from promptaudit.system.keys import sha256_of
+from promptaudit.udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS, attempts
+from promptaudit.warehouse.duckdb_file import connect
+
+if TYPE_CHECKING:
+    from dbt.contracts.graph.manifest import Manifest
+
+    from promptaudit.udfs.readers.own_code import TrustedReader
+
+QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
+DBT = ("dbt-core", "dbt-adapters", "dbt-common", "dbt-duckdb")
+"""The packages whose macros and classes the project holds as it was read."""
+RESULTS, MANIFEST = "run_results.json", "manifest.json"
+FAILED, SETTLED = ("error", "fail"), "warn"
+
+
+def ready(name: str) -> Callable[[dict[str, Any]], Built]:
+    """Returns what builds warehouses of this file name, once dbt has read the project."""
+    # a class of dbt's makes the code that reads and writes it when that is needed, not for each of hundreds at their import
+    BaseConfig.lazy_compilation = True
+    project = read_project(name)
+    return lambda request: build(project, **request)
+
+
+class Built(NamedTuple):
+    """What failed, in one line, and else what was not derived of a build that goes on."""
+
+    failure: str | None = None
+    not_derived: Sequence[Found] = ()
+
+
+class Project(NamedTuple):
+    """The project as dbt has read it, and the same as the bytes of `manifest.json`."""
+
+    manifest: Manifest
+    described: bytes
+
+
+def read_project(name: str) -> Project:
+    """Returns the project as dbt reads it for warehouses of this file name.
+
+    Both forms stay in the user's cache while the project, dbt and Python are the same. They never come from the warehouse's
+    folder, which may be somebody else's, since they hold SQL and macros.
+    """
+    from dbt.cli.main import dbtRunner
+    from dbt.contracts.graph.manifest import Manifest
+
+    os.environ["PROMPTAUDIT_WAREHOUSE"] = f"./{name}"
+    place = f"{name}.{sha256_of(project_sha256(), *map(version, DBT), sys.version)[:16]}"
+    known, described = (user_cache.read(f"{place}.{part}") for part in ("pickle", MANIFEST))
+    if known is not None and described is not None:
+        with contextlib.suppress(Exception):  # classes of another version of what dbt itself needs
+            return Project(Manifest(**pickle.loads(known)), described)  # noqa: S301 - nobody else writes to the user's cache
+    here = Path.cwd()
+    done = dbtRunner().invoke([*QUIET, "parse", *_places(here)])
+    if done.exception is not None or done.result is None:
+        raise SystemExit(_line(done.exception))
+    manifest: Manifest = done.result  # type: ignore[assignment]
+    manifest.write(str(here / MANIFEST))  # type: ignore[no-untyped-call]
+    described = (here / MANIFEST).read_bytes()
+    # by its parts: as a whole dbt 1.11 gives it back with some of them in the places of others
+    parts = {part.name: getattr(manifest, part.name) for part in fields(manifest) if not part.name.startswith("_")}
+    user_cache.keep(f"{place}.pickle", pickle.dumps(parts), instead_of=f"{glob.escape(name)}.*.pickle")
+    user_cache.keep(f"{place}.{MANIFEST}", described, instead_of=f"{glob.escape(name)}.*.{MANIFEST}")
+    return Project(manifest, described)
+
+
+def build(
+    project: Project,
+    warehouse: str,
+    target: str,
+    duckdb: dict[str, str],
+    arguments: list[str],
+    runs: list[str],
+    comparisons: list[str],
+    readers: list[TrustedReader],
+) -> Built:
+    """Runs one dbt command on a warehouse, about these runs and comparisons. A build takes back figures that break a rule.
+
+    `duckdb` has the variables by which the profile limits DuckDB's memory. Of readers that are the user's own code it calls
+    `readers` alone. `run_results.json` and `manifest.json` are left in `target`.
+    """
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    from promptaudit.udfs.plugin import tell_runs
+
+    folder = Path(target)
+    os.environ |= {
+        **duckdb,
+        "PROMPTAUDIT_WAREHOUSE": warehouse,
+        RUN_IDS: ",".join(runs),
+        COMPARISON_IDS: ",".join(comparisons),
+        TRUSTED_READERS: json.dumps(readers),
+    }
+    attempts.take()
+    try:
+        done = dbtRunner(manifest=project.manifest).invoke([*QUIET, *arguments, *_places(folder)])
+    finally:
+        DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
+    result: Any = done.result
+    if hasattr(result, "write"):
+        result.write(str(folder / RESULTS))
+    (folder / MANIFEST).write_bytes(project.described)
+    failures = of_failures(attempts.take())
+    results = getattr(result, "results", ())
+    is_build = arguments[0] == "build"
+    for node in results:
+        if str(node.status) in FAILED or (str(node.status) == SETTLED and not is_build):
+            return Built(f"transform: {node.node.name} failed: {_line(node.message)}")
+    if not done.success:
+        return Built(f"transform: dbt ended with an error: {_line(done.exception)}")
+    broken = [node.node for node in results if str(node.status) == SETTLED]
+    if not broken:
+        return Built(None, failures)
+    with connect(Path(warehouse)) as con:
+        tell_runs(con)
+        return Built(None, [*failures, *settle(con, broken)])
+
+
+def _places(target: Path) -> list[str]:
+    project = str(dbt_project())
+    return [
+        "--project-dir",
+        project,
+        "--profiles-dir",
+        project,
+        "--target-path",
+        str(target),
+        "--log-path",
+        str(target),
+    ]
+
+
+def _line(message: object) -> str:
+    return " ".join(str(message or "").split())[:400]
+
+
+if __name__ == "__main__":
+    serve(lambda: ready(sys.argv[1]))

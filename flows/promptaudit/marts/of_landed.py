@@ -1,0 +1,70 @@
+"""Makes a mart of one run in memory from what has landed: by the project's own SQL and functions, without dbt.
+
+A build of the project checks, seals and keeps; what is made here are the same figures for whoever waits for them alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MACROS = ("in_this_build", "has_labels", "measure_version", "told_as")
+"""Those of the project that a model may call here; others are of dbt's own kinds of building."""
+
+
+def mart_of_landed(warehouse: Warehouse, mart: str, audit_run_id: str) -> pl.DataFrame:
+    """Returns a run's rows of a mart, or of a model on the way to one, as a build of the run would make them.
+
+    The warehouse is only read; whoever writes to it is not waited for. Readers of the user's own are called by no run that a
+    person did not trust (`promptaudit.cards.trust.readers`): the caller looks.
+
+    Raises WarehouseError where the warehouse cannot be read, jinja2.UndefinedError for a model that calls another macro.
+    """
+    from promptaudit.udfs.register import register
+
+    with warehouse.inspect() as con:
+        register(con)
+        con.execute("set variable audit_run_ids = [$run::varchar]", {"run": audit_run_id})
+        for name, query in queries_of(mart).items():
+            con.execute(f'create temp table "{name}" as {query}')
+        return con.execute(f'from "{mart}"').pl()
+
+
+def queries_of(mart: str) -> dict[str, str]:
+    """Returns the SQL of a model and of all that it is made of, each after those that it reads."""
+    import yaml
+    from jinja2 import Environment, StrictUndefined
+
+    project = dbt_project()
+    models = {path.stem: path for path in (project / "models").rglob("*.sql")}
+    macros = "".join((project / "macros" / f"{name}.sql").read_text(encoding="utf-8") for name in MACROS)
+    settings: dict[str, Any] = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8"))
+    # what is rendered is SQL of our own, and no page
+    jinja = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701
+    found: dict[str, str] = {}
+
+    def visit(name: str) -> None:
+        read: list[str] = []
+
+        def ref(model: str) -> str:
+            read.append(model)
+            return f'"{model}"'
+
+        query = jinja.from_string(macros + models[name].read_text(encoding="utf-8")).render(
+            ref=ref,
+            source=lambda schema, table: f'{schema}."{table}"',
+            config=lambda **_: "",
+            var=settings["vars"].__getitem__,
+        )
+        for each in read:
+            if each not in found:
+                visit(each)
+        found[name] = query
+
+    visit(mart)
+    return found

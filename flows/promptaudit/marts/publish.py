@@ -1,0 +1,155 @@
+"""Publishes a warehouse: seals what is new, then leaves the copy that readers open, and the marts as Parquet beside it.
+
+A run's rows of a mart are a file; a view that says which runs there are is one file of all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from promptaudit.engines import Say
+from promptaudit.lineage.openlineage.tell import published
+from promptaudit.marts.describe import describe_marts
+from promptaudit.marts.seal import Seal, marts, seal_runs, seals, views_in_files
+from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.files import copy_durably, private_folder
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.insert import write_parquet
+from promptaudit.warehouse.selection import Selection
+
+
+def publish(
+    warehouse: Warehouse,
+    audit_run_ids: Collection[str] = (),
+    compared: Collection[str] = (),
+    erased: Collection[str] = (),
+    warn: Say | None = None,
+) -> Path:
+    """Seals, checkpoints, copies to the published place, fsyncs and renames; and the marts that are new as Parquet beside it.
+
+    `audit_run_ids` are the runs whose marts are new, `compared` the comparisons that are, `erased` the runs whose texts were
+    taken out (`promptaudit.marts.seal.seal_runs`).
+    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
+    Where PROMPTAUDIT_LAKE names a lake it is brought up to the copy; `warn` is told why it could not be, by default a line
+    on stderr, and the next publication catches up.
+    """
+    target = warehouse.published.path
+    private_folder(target.parent)
+    files = warehouse.places.marts
+    known = {seal.seal for seal in _published_seals(warehouse)}
+    with warehouse.write() as con:
+        describe_marts(con)
+        seal_runs(con, audit_run_ids, compared, erased)
+        con.execute("force checkpoint")
+        chain = seals(con)
+        remade = _remade(chain, known)
+        of_runs = marts(con)
+        for run, names in _missing(files, chain).items():
+            remade.setdefault(run, set()).update(names)
+        for run, names in remade.items():
+            for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
+                rows = Selection(relation=f'marts."{mart}"', column=of_runs[mart], value=run)
+                _export(con, files / mart / f"audit_run_id={run}", rows)
+        for view in views_in_files(con):
+            _export(con, files / view, Selection(relation=f'marts."{view}"'))
+    warehouse.let_go()
+    copy_durably(warehouse.path, target)
+    try:
+        bring_lake_up(target)
+    except PromptauditError as error:
+        later = "" if isinstance(error, UsageError) else "; the next publication catches up"
+        (warn or Progress().warn)(f"{error}{later}")
+    with warehouse.kept_open():
+        published(warehouse, {*audit_run_ids, *(run for run, names in remade.items() if names)})
+    return target
+
+
+def bring_lake_up(copy: Path, *, is_erasure: bool = False) -> None:
+    """Brings the lake that PROMPTAUDIT_LAKE names up to a published copy, where it names one."""
+    if os.environ.get("PROMPTAUDIT_LAKE"):
+        from promptaudit.marts.write_lake import write_lake
+        from promptaudit.warehouse.lake import lake_of_settings
+
+        lake = lake_of_settings()
+        if lake is not None:
+            write_lake(lake, copy, is_erasure=is_erasure)
+
+
+def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
+    """Returns the marts of sealed runs without a Parquet file: of an interrupted publication."""
+    newest = {seal.audit_run_id: _entries(seal) for seal in chain}
+    return {
+        run: names
+        for run, entries in newest.items()
+        if (
+            names := {mart for mart in entries if not (files / mart / f"audit_run_id={run}" / "data.parquet").is_file()}
+        )
+    }
+
+
+def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]]:
+    """Returns the marts of runs that are sealed otherwise than in the copy, which an earlier publication may have left behind."""
+    new = {seal.audit_run_id for seal in chain if seal.seal not in known}
+    before: dict[str, dict[str, Any]] = {}
+    after: dict[str, dict[str, Any]] = {}
+    for seal in chain:
+        if seal.audit_run_id in new:
+            (before if seal.seal in known else after)[seal.audit_run_id] = _entries(seal)
+    return {
+        run: {mart for mart, entry in entries.items() if entry != before.get(run, {}).get(mart)}
+        for run, entries in after.items()
+    }
+
+
+def _entries(seal: Seal) -> dict[str, Any]:
+    entries: dict[str, Any] = dict(seal.entries["marts"])
+    for comparison_id, own in seal.entries["comparisons"].items():
+        for mart, entry in own.items():
+            entries.setdefault(mart, {})[comparison_id] = entry
+    return entries
+
+
+def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
+    """Returns whether the published copy has the marts of a run as it was last closed.
+
+    Whoever publishes copies the warehouse as it stands, half of another run's build with it. A run that is derived again
+    without being closed again, by `rebuild` or `annotate`, counts as published all the while.
+    """
+    newest = newest_published(warehouse, audit_run_id)
+    if newest is None:
+        return False
+    rows = warehouse.read(
+        "select finished_at from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
+    )
+    closed = rows[0]["finished_at"] if rows else None
+    return closed is not None and newest.entries["derived_at"] == closed.isoformat()
+
+
+def newest_published(warehouse: Warehouse, audit_run_id: str) -> Seal | None:
+    """Returns the newest seal of a run that the published copy has."""
+    return next(reversed(_published_seals(warehouse, audit_run_id)), None)
+
+
+def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> list[Seal]:
+    """Returns the seals of the copy; none where it is not there or cannot be read: the next publication replaces it."""
+    if not warehouse.published.exists():
+        return []
+    try:
+        with warehouse.published.connect() as con:
+            return seals(con, audit_run_id)
+    except WarehouseLocked:
+        raise
+    except WarehouseError:
+        return []
+
+
+def _export(con: Connection, place: Path, rows: Selection) -> None:
+    private_folder(place)
+    draft = place / "data.parquet.new"
+    write_parquet(con, rows, draft)
+    draft.replace(place / "data.parquet")

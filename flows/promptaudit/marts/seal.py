@@ -1,0 +1,352 @@
+"""Seals what a run holds: a hash of every row it landed and of its marts, chained to the seal before it.
+
+A seal is made where a run is published. It covers the rows landed since the run's last one, so what an earlier seal holds
+can still be checked. Whoever can write the warehouse could make the whole chain anew: a copy of a seal kept elsewhere (the
+report and the message print it) is what proves more than order.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, TypedDict
+
+import polars as pl
+
+from promptaudit.marts.digests import (
+    NO_ROWS,
+    WORDS,
+    columns_of,
+    digests,
+    has_rows,
+    packed,
+    table_sha256,
+    unpacked,
+)
+from promptaudit.marts.manifest import made_by
+from promptaudit.system.keys import as_json, sha256_of
+from promptaudit.warehouse import now
+from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.figure_names import grains
+from promptaudit.warehouse.insert import insert_new
+from promptaudit.warehouse.raw_tables import TABLES
+from promptaudit.warehouse.rows import frame_of
+from promptaudit.warehouse.selection import Selection, of_run
+
+OWN = ("seals", "row_digests", "not_derived")
+"""Tables that no seal covers: its own, and what a build makes anew."""
+SEALED = tuple(table for table in TABLES if table not in OWN)
+MUTABLE = {"audit_runs": ("state", "finished_at")}
+"""Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""
+OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
+IN_FILES = ("dim_baselines", "dim_nights", "rpt_latest", "rpt_not_derived")
+"""Views whose rows a reader of Parquet needs to choose runs: nights, pinned runs, each audit's newest scorecard."""
+FAILED = "failed_predictions"
+"""The table to which a row of raw.predictions moves, as it is, when its cell is asked again under the same id."""
+BY_COMPARING = "staging.stg_comparisons"
+"""The view that a build of comparisons makes."""
+
+
+class SealedRows(TypedDict):
+    """What a manifest says of the rows of a run, or of a comparison, in a table; a seal that adds none has no `sha256`."""
+
+    n_rows: int
+    sha256: str | None
+    columns: list[str]
+
+
+class SealedTable(SealedRows):
+    """What a manifest says of a run's rows in a table of raw, and how many of them the seal adds."""
+
+    n_new: int
+
+
+class Entries(TypedDict):
+    """The entries of a manifest: rows by table, of comparisons by their id; views with the hash of their SQL."""
+
+    state: str | None
+    finished_at: str | None
+    raw: dict[str, SealedTable]
+    marts: dict[str, SealedRows]
+    comparisons: dict[str, dict[str, SealedRows]]
+    views: dict[str, str]
+    views_by: str | None
+    derived_at: str | None
+    derived_by: dict[str, str] | None
+
+
+EMPTY: Entries = {
+    "state": None,
+    "finished_at": None,
+    "raw": {},
+    "marts": {},
+    "comparisons": {},
+    "views": {},
+    "views_by": None,
+    "derived_at": None,
+    "derived_by": None,
+}
+"""The entries of a manifest that has none."""
+NOTHING = pl.DataFrame(
+    {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """A seal as it landed; `manifest` is its text, which the hash is over."""
+
+    audit_run_id: str
+    seal_index: int
+    reason: str
+    manifest: str
+    previous_seal: str | None
+    seal: str
+    sealed_at: datetime
+
+    @property
+    def entries(self) -> Entries:
+        """Returns the entries of the manifest."""
+        return _read(self.manifest)
+
+
+@functools.lru_cache(maxsize=256)
+def _read(manifest: str) -> Entries:
+    entries: Entries = json.loads(manifest)
+    return EMPTY | entries
+
+
+def seal_of(row: Seal) -> str:
+    """Returns the hash that a seal's row should have."""
+    return sha256_of(
+        row.previous_seal,
+        str(row.seal_index),
+        row.audit_run_id,
+        row.reason,
+        row.sealed_at.isoformat(),
+        row.manifest,
+    )
+
+
+def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
+    """Returns the chain in order, or one run's part of it."""
+    rows = con.execute(
+        "select audit_run_id, seal_index, reason, manifest, previous_seal, seal, sealed_at from raw.seals "
+        "where audit_run_id = coalesce($run, audit_run_id) order by seal_index",
+        {"run": audit_run_id},
+    ).fetchall()
+    return [Seal(**dict(zip(Seal.__slots__, row, strict=True))) for row in rows]
+
+
+def has_seals(con: Connection) -> bool:
+    """Returns whether a file has its table of seals, which somebody may have dropped."""
+    there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
+    return bool(con.execute(there).fetchall())
+
+
+def marts(con: Connection) -> dict[str, str]:
+    """Returns each mart of the project that is a table here, with the column that says whose run a row is."""
+    tables = con.execute(
+        "select table_name from information_schema.tables "
+        "where table_schema = 'marts' and table_type = 'BASE TABLE' order by all"
+    ).fetchall()
+    return {name: OF_CANDIDATES if compares(name) else OF_RUNS for (name,) in tables if name in grains()}
+
+
+def views_in_files(con: Connection) -> list[str]:
+    """Returns the views of marts that are published as a file too, and that are here; each is of all runs together."""
+    there = views(con)
+    return [view for view in IN_FILES if f"marts.{view}" in there]
+
+
+def compares(mart: str) -> bool:
+    """Returns whether a mart holds runs against each other: each comparison in it is sealed by itself."""
+    return OF_COMPARISONS in grains().get(mart, ())
+
+
+def views(con: Connection) -> dict[str, str]:
+    """Returns each view with the sha256 of its SQL."""
+    rows = con.execute(
+        "select schema_name || '.' || view_name, sql from duckdb_views() where not internal and not temporary order by all"
+    ).fetchall()
+    return {name: sha256_of(sql) for name, sql in rows}
+
+
+def row_counts(con: Connection) -> dict[str, dict[str, int]]:
+    """Returns how many rows each run has in each table of raw that seals cover."""
+    parts = [
+        f"select audit_run_id, '{table}' as name, count(*) from raw.{table} group by all"  # noqa: S608 - ours
+        for table in SEALED
+        if table != FAILED or _has_failed(con)
+    ]
+    counts: dict[str, dict[str, int]] = {}
+    for run, table, n in con.execute(" union all ".join(parts)).fetchall():
+        counts.setdefault(run, {})[table] = n
+    return counts
+
+
+def seal_runs(
+    con: Connection, derived: Collection[str] = (), compared: Collection[str] = (), erased: Collection[str] = ()
+) -> None:
+    """Seals, in one transaction, each run that is not running and has what no seal covers: rows, a state, marts.
+
+    `derived` are runs whose marts are new, but for comparisons, which `compared` names; `erased` runs whose rows were rewritten
+    without their texts, which only a seal with that reason may do to rows that an earlier one covers. All else stays sealed
+    as it was, whatever was done to it since.
+    """
+    chain = seals(con)
+    last = {seal.audit_run_id: seal for seal in chain}
+    states = {
+        run: (audit, state, None if at is None else at.isoformat())
+        for run, audit, state, at in con.execute(
+            "select audit_run_id, audit_id, state, finished_at from raw.audit_runs"
+        ).fetchall()
+    }
+    new_comparisons: dict[str, set[str]] = {}
+    for run, comparison_id in con.execute(
+        "select candidate_run_id, comparison_id from raw.comparisons where list_contains($ids, comparison_id)",
+        {"ids": list(compared)},
+    ).fetchall():
+        new_comparisons.setdefault(run, set()).add(comparison_id)
+    of_views = _views_as_sealed(con, chain, has_built=bool(derived), has_compared=bool(compared))
+    con.execute("begin")
+    for run, n_rows in sorted(row_counts(con).items()):
+        audit_id, state, finished_at = states.get(run, (None, None, None))  # rows without a run: a night that had none
+        if state == "running" and run not in erased:
+            continue
+        before = last.get(run)
+        entries = EMPTY if before is None else before.entries
+        has_more = any(n > n_sealed(entries, table) for table, n in n_rows.items())
+        if run in erased:
+            reason = "erased"
+        elif before is None or state != entries["state"]:
+            reason = state or "landed"
+        elif has_more:
+            reason = "landed"
+        elif run in derived or run in new_comparisons:
+            reason = "derived"
+        else:
+            continue
+        head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
+        head |= {"derived_at": finished_at if run in derived else entries["derived_at"]}
+        head |= {"derived_by": made_by() if run in derived else entries["derived_by"]}
+        of_run, comparisons = entries["marts"], entries["comparisons"]
+        # the first seal has them whoever derived them, and when
+        if state is not None and (before is None or run in derived or run in erased):
+            of_run = _entries(con, OF_RUNS, run)
+        new = new_comparisons.get(run, set()) | (set(comparisons) if run in erased else set())
+        comparisons = comparisons | {each: _entries(con, OF_COMPARISONS, each) for each in sorted(new)}
+        _seal(con, run, reason, {**head, "marts": of_run, "comparisons": comparisons}, entries, n_rows)
+    con.execute("commit")
+
+
+def n_sealed(entries: Entries, table: str) -> int:
+    """Returns how many rows of a table of raw a run had when it was sealed."""
+    return entries["raw"][table]["n_rows"] if table in entries["raw"] else 0
+
+
+def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has_compared: bool) -> dict[str, Any]:
+    """Returns the views, and the project that made them, which is known after a build of all; comparing makes one anew."""
+    if has_built or not chain:
+        return {"views": views(con), "views_by": made_by()["dbt_project"] if has_built else None}
+    known, there = chain[-1].entries, views(con)
+    remade = {name: there[name] for name in (BY_COMPARING,) if has_compared and name in there}
+    return {"views": known["views"] | remade, "views_by": known["views_by"]}
+
+
+def _entries(con: Connection, column: str, value: str) -> dict[str, SealedRows]:
+    """Returns what there is to say of the rows of a run, or of a comparison, in each mart."""
+    entries: dict[str, SealedRows] = {}
+    for mart in marts(con):
+        if compares(mart) == (column == OF_COMPARISONS):
+            rows = Selection(relation=f"marts.{mart}", column=column, value=value)
+            names = columns_of(con, rows)
+            # most marts of a small run are empty, and a digest's query is planned longer than a look takes
+            n_rows, sha256 = table_sha256(con, rows, names).get("", NO_ROWS) if has_rows(con, rows) else NO_ROWS
+            entries[mart] = {"n_rows": n_rows, "sha256": sha256, "columns": list(names)}
+    return entries
+
+
+def _seal(
+    con: Connection, run: str, reason: str, head: dict[str, Any], entries: Entries, n_rows: dict[str, int]
+) -> None:
+    covered: dict[str, SealedTable] = {
+        table: {**known, "n_new": 0, "sha256": None} for table, known in entries["raw"].items()
+    }
+    added = {}
+    were_asked_again = n_rows.get(FAILED, 0) > n_sealed(entries, FAILED)
+    for table, n in n_rows.items():
+        is_replaced = table == "predictions" and were_asked_again
+        if n <= n_sealed(entries, table) and reason != "erased" and not is_replaced:
+            continue
+        new, n_covered = _uncovered(con, run, table, is_rewritten=reason == "erased")
+        added[table] = packed(new)
+        covered[table] = {
+            "n_rows": n_covered,
+            "n_new": new.height,
+            "columns": list(sealed_columns(con, table)),
+            "sha256": hashlib.sha256(added[table]).hexdigest(),
+        }
+    chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
+    index, previous = (0, None) if chain is None else chain
+    manifest = as_json({**head, "raw": covered, **made_by()})
+    seal = Seal(
+        audit_run_id=run,
+        seal_index=index + 1,
+        reason=reason,
+        manifest=manifest,
+        previous_seal=previous,
+        seal="",
+        sealed_at=now(),
+    )
+    row = {**asdict(seal), "seal": seal_of(seal)}
+    insert_new(con, "seals", frame_of("seals", [row]))
+    rows = [
+        {"audit_run_id": run, "seal_index": index + 1, "table_name": table, "digests": content}
+        for table, content in added.items()
+        if content
+    ]
+    insert_new(con, "row_digests", frame_of("row_digests", rows))
+
+
+def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
+    """Returns the columns of a raw table that a row's digest is over."""
+    return tuple(
+        name for name in columns_of(con, Selection(relation=f"raw.{table}")) if name not in MUTABLE.get(table, ())
+    )
+
+
+def covered_rows(con: Connection, run: str, table: str, retired: Selection | None = None) -> pl.DataFrame:
+    """Returns digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words.
+
+    Those of raw.predictions that stand as they were in raw.failed_predictions, or `retired` from there, are left out.
+    """
+    rows = con.execute(
+        "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ? order by seal_index",
+        [run, table],
+    ).fetchall()
+    frames = [unpacked(content).with_columns(seal_index=pl.lit(index, pl.Int64())) for index, content in rows]
+    covered = pl.concat([NOTHING.with_columns(seal_index=pl.lit(0, pl.Int64())).clear(), *frames])
+    if table != "predictions" or not _has_failed(con):
+        return covered
+    failed = digests(con, retired or of_run(f"raw.{FAILED}", run), sealed_columns(con, table), TABLES[table].key)
+    return covered.join(failed, on=list(WORDS), how="anti")
+
+
+def _has_failed(con: Connection) -> bool:
+    """Returns whether a file has the table, which a copy by an earlier version lacks."""
+    there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = $name"
+    return bool(con.execute(there, {"name": FAILED}).fetchall())
+
+
+def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
+    """Returns rows that no seal covers, rewritten ones too, and how many keys seals cover with these."""
+    now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
+    before = covered_rows(con, run, table)
+    fresh = now_there.join(before, on="key", how="anti")
+    n_covered = before["key"].n_unique() + fresh.height
+    return (now_there.join(before, on=list(WORDS), how="anti") if is_rewritten else fresh), n_covered

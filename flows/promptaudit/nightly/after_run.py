@@ -1,0 +1,341 @@
+"""The steps of a night that follow its run: compare, report, check, tell, publish. Taking one again finds what it has done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from promptaudit.audit.run import RunResult
+from promptaudit.audit.steps import step
+from promptaudit.evidence.retain import retain
+from promptaudit.gate.alerts.alarms import Changes, Problem, open_alarms, settle
+from promptaudit.gate.alerts.message import Message, Night, compose
+from promptaudit.gate.alerts.notify import Delivery, notify, report_link
+from promptaudit.gate.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
+from promptaudit.gate.check import check_run
+from promptaudit.gate.inside import pairs_inside
+from promptaudit.gate.outcome import GateResult
+from promptaudit.gate.source import NightState
+from promptaudit.gate.terminal import figures_of
+from promptaudit.gate.untested import untested_in_words
+from promptaudit.marts.comparison.compare import Pair, pair_of
+from promptaudit.marts.comparison.compare import compare as compare_runs
+from promptaudit.marts.publish import publish as publish_marts
+from promptaudit.nightly.tonight import record_night
+from promptaudit.registry.cards import AuditCard
+from promptaudit.registry.gates import parse_gate
+from promptaudit.report import report as write_page
+from promptaudit.report.terminal.closing import flip_in_words
+from promptaudit.system.display.compared import NightFigure, RunsCompared
+from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse, rows_as
+from promptaudit.warehouse.sql import sql
+
+Against = Literal["normal_night", "baseline"]
+
+_DERIVED = "select audit_run_id from marts.rpt_audit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightResult:
+    """What came of a night, and whether somebody was told."""
+
+    audit_run_id: str
+    audit_id: str
+    is_repeated: bool  # this night had been measured and told before: nothing was asked
+    run: RunResult
+    comparison_ids: tuple[str, ...]
+    verdicts: Mapping[str, int]  # of its figures against normal nights
+    states: Mapping[str, int]  # of its models, tasks and strategies
+    check: GateResult
+    changes: Changes = field(metadata=NOT_ENCODED)
+    message: Message | None
+    delivery: Delivery | None
+    n_retired: int
+
+    @encoded_property
+    def exit_code(self) -> int:
+        """Returns the gate's exit code, 0, 1 or 3; 0 without a gate. It is 3 where the gate passes and figures are missing."""
+        return (self.check.exit_code if self.check.rules or self.check.blocked else 0) or self.run.exit_code
+
+    @encoded_property
+    def n_raised(self) -> int:
+        """Returns how many alarms the night raised."""
+        return len(self.changes.raised)
+
+    @encoded_property
+    def n_standing(self) -> int:
+        """Returns how many earlier alarms stand."""
+        return len(self.changes.standing)
+
+    @encoded_property
+    def n_recovered(self) -> int:
+        """Returns how many alarms are over."""
+        return len(self.changes.recovered)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightContext:
+    """What all steps of a night need."""
+
+    settings: Settings
+    card: AuditCard
+    audit_id: str
+    progress: Progress
+    scheduled_at: datetime | None
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """Returns the warehouse of the night."""
+        return Warehouse(self.settings.warehouse)
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Holds the lock of a run, for one step of the night."""
+        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say, by=f"the night of '{self.audit_id}'")
+
+    def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
+        """Lands that the night has taken a step."""
+        record_night(self.warehouse, self.audit_id, audit_run_id, step, outcome, self.scheduled_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterRun:
+    """A night whose run has ended. `at` is when the gate is asked: None for now."""
+
+    context: NightContext
+    audit_run_id: str
+    at: datetime | None = None
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """Returns the warehouse of the night."""
+        return self.context.warehouse
+
+    @property
+    def progress(self) -> Progress:
+        """Returns where the night says what begins."""
+        return self.context.progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightComparison:
+    """What a night is held against, and what came of that: comparisons, its figures against normal nights, its states."""
+
+    against: Mapping[str, Against]
+    comparison_ids: tuple[str, ...]
+    figures: tuple[RunsCompared, ...]
+    night: tuple[NightFigure, ...]
+    states: tuple[NightState, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The night's page."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmOutcome:
+    """What changed in the alarms, and what people were told of it; no message where there is nothing to tell."""
+
+    changes: Changes
+    message: Message | None
+    delivery: Delivery | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retirement:
+    """How many older runs were retired at the end."""
+
+    n_retired: int
+
+
+@step(derives=True, again=True)
+def compare(after: AfterRun) -> NightComparison:
+    """Compares the run with the newest normal night and pinned baselines, and what its gate holds against one another."""
+    warehouse, run, context = after.warehouse, after.audit_run_id, after.context
+    with context.locked():
+        after.progress.step("comparing with earlier runs")
+        with warehouse.kept_open():
+            against = _references(warehouse, context.audit_id, run)
+            pairs = [pair_of(base, run, context.card) for base in against] + _inside(warehouse, run, context.card)
+            ids = compare_runs(warehouse, pairs)
+            of_runs = ids[: len(against)]
+            return NightComparison(
+                against=against,
+                comparison_ids=tuple(ids),
+                figures=tuple(map(RunsCompared.of, warehouse.read(sql("nightly", "compared"), ids=of_runs))),
+                night=tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run))),
+                states=tuple(rows_as(NightState, warehouse.read(sql("nightly", "states"), run=run))),
+            )
+
+
+@step(derives=True, again=True)
+def report(after: AfterRun) -> Page:
+    """Writes the run's page, with what changed."""
+    with after.context.locked():
+        return Page(path=write_page(after.warehouse, after.audit_run_id, warn=after.progress.warn))
+
+
+@step(derives=True)
+def gate(after: AfterRun, compared: NightComparison) -> GateResult:
+    """Holds the rules of the audit's card against the run."""
+    card = after.context.card
+    result = check_run(
+        after.warehouse,
+        after.audit_run_id,
+        rules=card.gate,
+        max_age=card.max_age,
+        comparison_ids=compared.comparison_ids,
+        now=after.at,
+    )
+    is_worse = result.exit_code == 1 or any(figure.verdict in WORSE for figure in compared.night)
+    flip = flip_in_words(after.warehouse, after.audit_run_id) if is_worse else None
+    return replace(result, flip=flip)
+
+
+@step()
+def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> AlarmOutcome:
+    """Settles the alarms, and tells the people of the card what is worth telling."""
+    warehouse, run, context = after.warehouse, after.audit_run_id, after.context
+    with context.locked(), warehouse.kept_open():
+        baselines = [each for each in compared.figures if compared.against[each.base_run_id] == "baseline"]
+        dearer = [each for each in compared.figures if each not in baselines and each.measure in COSTS]
+        of_baselines, verdicts = problems_of(baselines)
+        # groups that tonight's own rule holds against the same pinned night are told by that rule
+        of_rule = {(*each.group, each.normal_run_id) for each in compared.night if each.is_pinned}
+        of_baselines = [
+            each
+            for each in of_baselines
+            if each.measure in COSTS or (each.model_id, each.task_id, each.strategy, each.base_run_id) not in of_rule
+        ]
+        of_costs, costs = problems_of(dearer, "normal_nights")
+        of_night, told = problems_of_night(compared.night, open_alarms(warehouse, context.audit_id, run))
+        problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(outcome)]
+        changes = settle(warehouse, context.audit_id, run, problems, verdicts | costs | told)
+        (started,) = warehouse.read(sql("nightly", "started"), run=run)
+    night = Night(
+        audit_id=context.audit_id,
+        audit_run_id=run,
+        started_at=started["started_at"],
+        exit_code=outcome.exit_code,
+        report=report_link(warehouse, run, context.settings),
+        seal=started["seal"],
+        untested=untested_in_words(compared.night, compared.states),
+        example=outcome.example,
+        example_of=None if outcome.flip is None else outcome.flip.model_id,
+    )
+    message, delivery = compose(night, changes), None
+    if message is not None:
+        after.progress.step("telling")
+        delivery = notify(warehouse, run, message.kind, message, context.settings, after.progress)
+    return AlarmOutcome(changes=changes, message=message, delivery=delivery)
+
+
+@step(derives=True, again=True)
+def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, told: AlarmOutcome) -> Retirement:
+    """Retires raw rows as the card says, records that the night is finished, and publishes that."""
+    context, nights, n_retired = after.context, after.context.card.retention.raw_nights, 0
+    with context.locked(), after.warehouse.kept_open():
+        if nights is not None:
+            n_retired = len(retain(after.warehouse, context.audit_id, nights, keep=compared.against))
+        ended = {"exit_code": outcome.exit_code, "delivery": told.delivery}
+        context.record(after.audit_run_id, "finished", ended)
+        publish_marts(after.warehouse)
+    return Retirement(n_retired=n_retired)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What the steps that follow a night's run made."""
+
+    compared: NightComparison
+    page: Page
+    outcome: GateResult
+    told: AlarmOutcome
+    finished: Retirement
+
+    def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
+        """Returns what came of the night whose run ended so."""
+        verdicts = Counter(figure.verdict for figure in self.compared.night)
+        states = Counter(group.state for group in self.compared.states)
+        return NightResult(
+            audit_run_id=run.audit_run_id,
+            audit_id=run.audit_id,
+            is_repeated=is_repeated,
+            run=replace(run, report=self.page.path),
+            comparison_ids=self.compared.comparison_ids,
+            verdicts=dict(sorted(verdicts.items())),
+            states=dict(sorted(states.items())),
+            check=self.outcome,
+            changes=self.told.changes,
+            message=self.told.message,
+            delivery=self.told.delivery,
+            n_retired=self.finished.n_retired,
+        )
+
+
+def finish(after: AfterRun, asked: object = None) -> Ending:
+    """Takes the steps that follow a night's run, in their order; `asked` is what the run's own steps made, if taken now."""
+    compared = compare(after, wait_for=[asked])
+    page = report(after, wait_for=[compared])
+    outcome = gate(after, compared)
+    told = alert(after, compared, outcome, wait_for=[page])
+    return Ending(
+        compared=compared, page=page, outcome=outcome, told=told, finished=publish(after, compared, outcome, told)
+    )
+
+
+def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:
+    """Returns the runs tonight is compared with, and as what: the newest normal nights, and the pinned baselines."""
+    pinned = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run)]
+    bases: dict[str, Against] = dict.fromkeys(pinned, "baseline")
+    for row in warehouse.read(sql("nightly", "normal_nights"), run=run):
+        bases.setdefault(row["audit_run_id"], "normal_night")
+    for alarm in open_alarms(warehouse, audit_id, run):
+        if is_cost(alarm) and alarm.key.base_run_id is not None:  # it stands until that run's cost is reached again
+            bases.setdefault(alarm.key.base_run_id, "normal_night")
+    derived = {row["audit_run_id"] for row in warehouse.read(f"{_DERIVED} group by all")}
+    return {base: reference for base, reference in bases.items() if base in derived and base != run}
+
+
+def _inside(warehouse: Warehouse, run: str, card: AuditCard) -> list[Pair]:
+    """Returns what the gate holds against another model or strategy of the same run."""
+    rows = warehouse.read("select model_id, task_id, strategy from marts.rpt_audit where audit_run_id = $run", run=run)
+    groups = [(row["model_id"], row["task_id"], row["strategy"]) for row in rows]
+    wanted = dict.fromkeys(pair for rule in parse_gate(card.gate) for pair in pairs_inside(rule, groups))
+    return [replace(pair_of(run, run, card), **pair._asdict()) for pair in wanted]
+
+
+def _gate_problems(gate: GateResult) -> list[Problem]:
+    """Returns the rules that failed or could not be measured, a problem a row; one of a rule without rows."""
+    kinds: dict[str, Literal["gate", "unmeasured"]] = {"failed": "gate", "unmeasured": "unmeasured"}
+    problems = []
+    for rule in gate.rules:
+        if rule.outcome not in kinds:
+            continue
+        kind = kinds[rule.outcome]
+        rows = [row for row in rule.rows if row.state == rule.outcome]
+        problems += [
+            Problem(
+                # why a figure moved is told with its alarm
+                kind=kind,
+                summary=figures_of(replace(row, reason=None, moved=None, what_changed=None)),
+                reason=None if row.cause is not None else row.reason,
+                cause=row.cause,
+                model_id=row.model_id,
+                task_id=row.task_id,
+                strategy=row.strategy,
+                measure=rule.rule,
+            )
+            for row in rows
+        ] or [Problem(kind=kind, summary=rule.reason, measure=rule.rule)]
+    return problems

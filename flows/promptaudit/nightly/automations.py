@@ -1,0 +1,132 @@
+"""Makes Prefect's automations of nights: they mark a dead night as crashed, and tell people of a late, crashed or missed one.
+
+The server acts by itself, with the notification blocks that audit cards name: it tells people although every worker is gone. The
+addresses in those blocks are the server's own; a card and a deployment know their names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.objects import StateType
+from prefect.events.actions import ChangeFlowRunState, SendNotification
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.events.schemas.events import ResourceSpecification
+from prefect.exceptions import ObjectNotFound
+
+from promptaudit.registry.errors import UsageError
+
+HEARTBEAT_S, SILENCE = 60, timedelta(minutes=15)
+"""How often a night tells the server that it lives, and after how long without that it is marked as crashed."""
+LATE_BY = timedelta(minutes=15)
+"""How long after its time a night that no worker took is told of."""
+DEAD = "promptaudit: a night that gives no sign of life"
+SUBJECT = "promptaudit: the night of {{ deployment.name }} is {{ flow_run.state.name }}"
+"""A template of Prefect's own variables, as BODY is; what a card says never stands in one."""
+BODY = """\
+{{ flow_run.state.message }}
+run {{ flow_run.name }}: {{ flow_run|ui_url }}
+"""
+EVERY_RUN = {"prefect.resource.id": ["prefect.flow-run.*"]}
+
+
+def blocks_of(client: SyncPrefectClient, audit_id: str, names: Sequence[str]) -> list[UUID]:
+    """Returns the ids of the notification blocks that an audit's card names.
+
+    Raises:
+        UsageError: the server has no such block, or it notifies nobody.
+    """
+    ids = []
+    for name in names:
+        kind, _, block = name.partition("/")
+        try:
+            document = client.read_block_document_by_name(block, kind, include_secrets=False)
+        except ObjectNotFound:
+            msg = f"audit '{audit_id}', notify_blocks: the server has no block '{name}'; make it on the page Blocks of its UI"
+            raise UsageError(msg) from None
+        if "notify" not in (document.block_schema.capabilities if document.block_schema else ()):
+            msg = f"audit '{audit_id}', notify_blocks: the block '{name}' notifies nobody; name a notification block"
+            raise UsageError(msg)
+        ids.append(document.id)
+    return ids
+
+
+def marks_dead(tag: str) -> AutomationCore:
+    """Returns the automation that marks a night as crashed whose process is gone, so that the next one need not wait for it."""
+    minutes = int(SILENCE.total_seconds() // 60)
+    return AutomationCore(
+        name=DEAD,
+        description="Its process or its machine is gone; what it had landed is kept, and the next night goes on with it.",
+        trigger=EventTrigger(
+            after={"prefect.flow-run.heartbeat"},
+            expect={"prefect.flow-run.*"},  # any word of it: another heartbeat, or a state of whatever name
+            match=ResourceSpecification(EVERY_RUN),
+            match_related=_related("tag", f"prefect.tag.{tag}"),
+            for_each={"prefect.resource.id"},
+            posture=Posture.Proactive,
+            threshold=1,
+            within=SILENCE,
+        ),
+        actions=[ChangeFlowRunState(state=StateType.CRASHED, message=f"no sign of life for {minutes} minutes")],
+    )
+
+
+def tells(audit_id: str, deployment_id: UUID, blocks: Sequence[UUID]) -> list[AutomationCore]:
+    """Returns the automations that tell of an audit's nights through some blocks: of one that is late, and of one that broke."""
+    of_audit = {
+        "match": ResourceSpecification(EVERY_RUN),
+        "match_related": _related("deployment", f"prefect.deployment.{deployment_id}"),
+        "for_each": {"prefect.resource.id"},
+        "threshold": 1,
+    }
+    late = EventTrigger(
+        after={"prefect.flow-run.Late"},
+        expect={"prefect.flow-run.*"},
+        posture=Posture.Proactive,
+        within=LATE_BY,
+        **of_audit,
+    )
+    broken = EventTrigger(
+        expect={"prefect.flow-run.Crashed", "prefect.flow-run.Missed"},
+        posture=Posture.Reactive,
+        within=timedelta(0),
+        **of_audit,
+    )
+    told: Any = [SendNotification(block_document_id=block, subject=SUBJECT, body=BODY) for block in blocks]
+    return [
+        AutomationCore(name=late_of(audit_id), description="No worker has taken it.", trigger=late, actions=told),
+        AutomationCore(
+            name=broken_of(audit_id), description="It crashed, hung or was missed.", trigger=broken, actions=told
+        ),
+    ]
+
+
+def late_of(audit_id: str) -> str:
+    """Returns the name of the automation that tells of a late night."""
+    return f"promptaudit: a late night of {audit_id}"
+
+
+def broken_of(audit_id: str) -> str:
+    """Returns the name of the automation that tells of a night that crashed, hung or was missed."""
+    return f"promptaudit: a broken night of {audit_id}"
+
+
+def apply(client: SyncPrefectClient, wanted: Mapping[str, AutomationCore | None]) -> None:
+    """Makes each automation as it is wanted, by its name, and deletes one that is None."""
+    for name, automation in wanted.items():
+        there = client.read_automations_by_name(name)
+        if automation is None:
+            for each in there:
+                client.delete_automation(each.id)
+        elif there:
+            client.update_automation(there[0].id, automation)
+        else:
+            client.create_automation(automation)
+
+
+def _related(role: str, resource_id: str) -> ResourceSpecification:
+    return ResourceSpecification({"prefect.resource.role": role, "prefect.resource.id": resource_id})

@@ -1,0 +1,107 @@
+"""Runs a night as a Prefect flow; the work itself is in `night`, whose steps are tasks of it.
+
+Parameters, artifacts and logs hold ids and figures; nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
+from prefect.exceptions import FailedRun
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
+
+from promptaudit.nightly.artifacts import Bar, show_artifacts
+from promptaudit.nightly.limits import hold_limits, limits_of
+from promptaudit.nightly.night import night
+from promptaudit.nightly.tonight import is_missed
+from promptaudit.registry.cards import AuditCard
+from promptaudit.registry.errors import PromptauditError
+from promptaudit.system.prefect_server import events_sent, failed
+from promptaudit.system.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
+
+
+def night_name() -> str:
+    """Returns what a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
+    parameters: dict[str, Any] = flow_run.parameters or {}
+    return f"nightly {parameters.get('audit_id', '')} {datetime.now(UTC):%Y-%m-%d}"
+
+
+@flow(name="nightly", flow_run_name=night_name, persist_result=False)
+def nightly(
+    audit_id: str, warehouse: str | None = None, *, new: bool = False, max_usd: float | None = None
+) -> State[Any]:
+    """Runs one night of an audit; the flow run fails when its gate does, or when it could not be measured, and says so.
+
+    Taken again, by Retry or after a pause, it goes on with the run that it began.
+    """
+    with events_sent():
+        return _night_of(audit_id, warehouse, new=new, max_usd=max_usd)
+
+
+def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float | None) -> State[Any]:
+    silence()
+    for logger in ("prefect.engine", "prefect.flow_runs"):
+        logging.getLogger(logger).addFilter(_is_news)
+    log = get_run_logger()
+    bar = Bar(log.info, log.warning)
+    try:
+        work_in_audit_folder()
+        settings = settings_of(None if warehouse is None else Path(warehouse))
+        card, limits = _card_and_limits(settings, audit_id)
+        scheduled_at = _scheduled_at()
+        if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
+            message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
+            return Failed(name="Missed", message=message)
+        with hold_limits(limits, bar):
+            result = night(
+                settings,
+                lambda: registry_of(settings),
+                audit_id,
+                bar,
+                new=new,
+                max_usd=max_usd,
+                scheduled_at=scheduled_at,
+            )
+    except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
+        return failed(error, bar.warn, OUTCOMES)
+    show_artifacts(settings, result, bar)
+    message = f"exit code {result.exit_code}: {result.check.headline}"
+    if result.is_repeated:
+        message = f"nothing was asked, this night had been measured; {message}"
+    if result.exit_code:
+        return Failed(name=OUTCOMES[result.exit_code], message=message)
+    return Completed(name="Already measured" if result.is_repeated else None, message=message)
+
+
+OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
+
+
+def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | None, list[str]]:
+    """Returns the audit's card and its night's limits; no card where it cannot be read: the night tells what is wrong."""
+    try:
+        registry = registry_of(settings)
+        return registry.audit(audit_id), limits_of(registry, audit_id)
+    except PromptauditError:
+        return None, ["warehouse"]
+
+
+def _scheduled_at() -> datetime | None:
+    """Returns the time for which a schedule made this run, in UTC and without a zone; None of a run that somebody asked for."""
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None or not context.flow_run.auto_scheduled:
+        return None
+    at: datetime = flow_run.scheduled_start_time
+    return at.astimezone(UTC).replace(tzinfo=None)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Returns whether Prefect may log it: a run that ended in a failed state of ours says so by that state, without a stack."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], FailedRun)

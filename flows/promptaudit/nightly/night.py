@@ -1,0 +1,180 @@
+"""One night of an audit: run, compare, check, report, tell. A killed night goes on where it was at its next start.
+
+A night is begun with its run and finished when it has been told. What a start finds decides what it does:
+
+- an unfinished run goes on as tonight's, while it is younger than the card's `max_age`;
+- tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Where a
+  schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest night, until
+  half the time from its last step to the next night of the card's schedule, at most twelve hours;
+- a flow run of Prefect that is taken again goes on with the run that it began, however old; it is refused once a later one began;
+- an older night that was cut short in its last steps is finished first, and then tonight's begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from promptaudit.audit.rebuild import rebuild_runs
+from promptaudit.audit.run import run_audit
+from promptaudit.audit.steps import RunOptions
+from promptaudit.gate.alerts.alarms import Changes, Problem, settle
+from promptaudit.gate.alerts.message import Night, compose
+from promptaudit.gate.alerts.notify import heartbeat, notify
+from promptaudit.marts.publish import is_published, publish
+from promptaudit.nightly.after_run import AfterRun, NightContext, NightResult, finish
+from promptaudit.nightly.tonight import longest, record_night, steps_of, tonights_run
+from promptaudit.plan.design import design_audit
+from promptaudit.registry.errors import PromptauditError, WarehouseLocked
+from promptaudit.registry.registry import Registry
+from promptaudit.system.child_processes import guarded
+from promptaudit.system.deadline import at_most
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.keys import content_id
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse.sql import sql
+
+NO_CODE = 2  # of an error that has none of its own
+
+
+def night(
+    settings: Settings,
+    load: Callable[[], Registry],
+    audit_id: str,
+    progress: Progress,
+    *,
+    new: bool = False,
+    max_usd: float | None = None,
+    scheduled_at: datetime | None = None,
+) -> NightResult:
+    """Runs a whole night of an audit; its exit code is the gate's.
+
+    `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
+    `new` asks everything again, once: a flow run of Prefect that is retried goes on with the run that it began. The heartbeat is
+    called when a run took place; an interrupted night goes on at its next start.
+
+    Raises:
+        WarehouseLocked: another night works on the warehouse, and `lock_wait_s` seconds are over.
+        PromptauditError: whatever kept it from being measured, once that is told.
+    """
+    code: int | None = None
+    began: list[str] = []
+    try:
+        with (
+            guarded(),
+            Warehouse(settings.warehouse).hold(
+                settings.lock_wait_s, progress.say, what="night", by=f"the night of '{audit_id}'"
+            ),
+        ):
+            try:
+                registry = load()
+                limit = longest(registry.audit(audit_id), scheduled_at)
+                with at_most(limit, f"the night of '{audit_id}'"):
+                    result = _night(
+                        settings,
+                        registry,
+                        audit_id,
+                        progress,
+                        began,
+                        new=new,
+                        max_usd=max_usd,
+                        scheduled_at=scheduled_at,
+                    )
+            except Exception as error:
+                _tell_unmeasured(settings, audit_id, began, error, progress)
+                raise
+        code = result.exit_code
+    except WarehouseLocked:  # another night is at it, and says so itself
+        raise
+    except PromptauditError as error:
+        code = error.exit_code
+        raise
+    except Exception:
+        code = NO_CODE
+        raise
+    finally:
+        if code is not None:
+            heartbeat(settings, code, progress, took_place=bool(began))
+    return result
+
+
+def _night(
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    progress: Progress,
+    began: list[str],
+    *,
+    new: bool,
+    max_usd: float | None,
+    scheduled_at: datetime | None,
+) -> NightResult:
+    context = NightContext(
+        settings=settings,
+        card=registry.audit(audit_id),
+        audit_id=audit_id,
+        progress=progress,
+        scheduled_at=scheduled_at,
+    )
+    with context.locked():
+        context.warehouse.apply_schema()
+    plan = design_audit(registry, audit_id).plan_fingerprint
+    with context.warehouse.kept_open():
+        tonight = tonights_run(context.warehouse, context.card, audit_id, plan, scheduled_at, new=new)
+        untold = context.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id)
+    for row in untold:
+        if row["audit_run_id"] != tonight:
+            _finish_older(context, row["audit_run_id"], row["finished_at"])
+
+    def begin(audit_run_id: str) -> None:
+        began.append(audit_run_id)
+        starts = [step for step in steps_of(context.warehouse, audit_id, audit_run_id) if step != "finished"]
+        context.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
+
+    # the page is written once the night is compared
+    options = RunOptions(new=tonight is None, max_usd=max_usd, writes_page=False)
+    run = run_audit(settings, registry, audit_id, progress, options, on_open=begin)
+    is_repeated = not began and "finished" in steps_of(context.warehouse, audit_id, run.audit_run_id)
+    if not began:  # it is complete: its night goes on, or is looked at again
+        began.append(run.audit_run_id)
+    ending = finish(AfterRun(context=context, audit_run_id=run.audit_run_id), run.outcome)
+    return ending.of_night(run, is_repeated=is_repeated)
+
+
+def _finish_older(context: NightContext, run: str, finished_at: datetime) -> None:
+    """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
+    context.progress.step(f"finishing the night of run {run}, which was interrupted")
+    try:
+        if not is_published(context.warehouse, run):
+            rebuild_runs(context.settings, run, context.progress)
+        finish(AfterRun(context=context, audit_run_id=run, at=finished_at))
+    except PromptauditError as error:
+        context.progress.warn(f"the night of run {run} stays unfinished: {error}")
+
+
+def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
+    """Tells that the night could not be measured, even where nothing can land; a run whose format gate failed is over."""
+    warehouse = Warehouse(settings.warehouse)
+    run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
+    lines = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
+    problem = Problem(kind="unmeasured", summary="; ".join(lines))
+    code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
+    try:
+        with warehouse.hold(settings.lock_wait_s, progress.say):
+            changes = settle(warehouse, audit_id, run, [problem], {})
+    except PromptauditError as failure:
+        progress.warn(f"the alarm did not land: {failure}")
+        changes = Changes(raised=(problem,), news=(problem,))
+    message = compose(Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code), changes)
+    if message is not None:
+        notify(warehouse, run, message.kind, message, settings, progress)
+    try:
+        with warehouse.hold(settings.lock_wait_s, progress.say):
+            rows = warehouse.read("select state from raw.audit_runs where audit_run_id = $run", run=run)
+            if rows and rows[0]["state"] == "failed":
+                record_night(warehouse, audit_id, run, "finished", {"exit_code": code})
+            if rows:  # so that the gate of the published copy sees that there is a newer run
+                publish(warehouse)
+    except PromptauditError as failure:
+        progress.warn(f"the night was not closed: {failure}")

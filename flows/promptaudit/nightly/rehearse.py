@@ -1,0 +1,298 @@
+"""Rehearses an audit's alarm: a fault in copies of recorded nights, and on which night its gate and messages would have told.
+
+Nobody is asked and nothing is written to the warehouse: its published copy is copied, and the night is gone through there as
+`nightly` goes through one whose answers have landed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from promptaudit.audit.steps import AuditRun, RunOptions, derive
+from promptaudit.gate.alerts.alarms import Changes, Key, Problem
+from promptaudit.gate.alerts.message import Message, Night, compose
+from promptaudit.gate.untested import FULL_RULE
+from promptaudit.nightly.after_run import AfterRun, NightContext, finish
+from promptaudit.nightly.faults import Answer, Copy, Fault, incident_of, land_faulty
+from promptaudit.registry.audit_cards import AuditCard, Retention
+from promptaudit.registry.errors import MeasureError, UsageError, WarehouseError, nearest
+from promptaudit.registry.registry import Registry
+from promptaudit.system.child_processes import guarded
+from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.files import private_folder
+from promptaudit.system.helper_processes import CHECKS, DBT, start
+from promptaudit.system.keys import content_id
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse.sql import sql
+
+NIGHTS = 3
+"""Within so many nights of its beginning a fault has to be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsedNight:
+    """A night of a rehearsal: of which run it is a copy, what it is against normal nights, and what it would have told."""
+
+    audit_run_id: str
+    copy_of: str
+    started_at: datetime
+    state: str
+    exit_code: int
+    is_told: bool
+    told: Message | None = field(metadata=NOT_ENCODED)
+    report: Path | None = None
+
+    @encoded_property
+    def title(self) -> str | None:
+        """Returns the title of the night's message; None without one."""
+        return None if self.told is None else self.told.title
+
+    @encoded_property
+    def message(self) -> str | None:
+        """Returns the text of that message."""
+        return None if self.told is None else self.told.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What would have been told of a fault, and when; `n_before` of its nights are from before it."""
+
+    audit_id: str
+    fault: str
+    model_id: str
+    task_id: str
+    strategy: str
+    n_normal: int
+    nights: tuple[RehearsedNight, ...]
+    n_before: int = 0
+
+    @encoded_property
+    def told_on(self) -> int | None:
+        """Returns the first night that told, counted from 1 on which the fault begins; None where none did."""
+        nights = enumerate(self.nights[self.n_before :], start=1)
+        return next((number for number, night in nights if night.is_told), None)
+
+    @property
+    def night_told(self) -> RehearsedNight | None:
+        """Returns that night."""
+        return None if self.told_on is None else self.nights[self.n_before + self.told_on - 1]
+
+    @encoded_property
+    def exit_code(self) -> int:
+        """Returns 0 where it was told, else 1."""
+        return int(self.told_on is None)
+
+
+class Recorded(NamedTuple):
+    """A model under a task and strategy on an audit's newest night; `runs` are its normal nights whose answers are here."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    state: str
+    started_at: datetime
+    n_normal: int
+    runs: list[str] | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Returns whether a fault that begins now would be held against enough normal nights."""
+        return self.state == "normal" and self.n_normal >= FULL_RULE and bool(self.runs)
+
+    def key(self) -> Key:
+        """Returns what an alarm of it touches."""
+        return Key("regressed", self.model_id, self.task_id, self.strategy, None, None)
+
+
+@contextlib.contextmanager
+def kept_apart() -> Iterator[None]:
+    """Tells no lake, no receiver of events and no server of Prefect of what is done inside."""
+    kept = dict(os.environ)
+    try:
+        for name in [each for each in os.environ if each.upper() in ("PROMPTAUDIT_LAKE", "PROMPTAUDIT_LINEAGE")]:
+            del os.environ[name]
+        os.environ |= {"PROMPTAUDIT_LINEAGE": "off", "PROMPTAUDIT_PREFECT": "off"}
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+@contextlib.contextmanager
+def place_for(folder: Path | None) -> Iterator[Path]:
+    """Yields the folder of a rehearsal, empty: the one that was named, else one that is gone afterwards."""
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="promptaudit-") as temporary:
+            yield Path(temporary)
+        return
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        msg = f"--folder {folder}: there is something already; name a folder that is new or empty"
+        raise UsageError(msg)
+    private_folder(folder)
+    yield folder
+
+
+def context_of(settings: Settings, card: AuditCard, audit_id: str, folder: Path) -> NightContext:
+    """Returns a night's context in a folder of its own, from which nobody is told and in which nothing is retired."""
+    apart = dict.fromkeys(("notify", "heartbeat_url", "report_url", "lake", "lake_data", "spool"))
+    return NightContext(
+        settings=settings.model_copy(update={**apart, "warehouse": folder / "warehouse" / "audit.duckdb"}),
+        card=card.model_copy(update={"retention": Retention()}),
+        audit_id=audit_id,
+        progress=Progress(quiet=True),
+        scheduled_at=None,
+    )
+
+
+def rehearse(
+    settings: Settings,
+    registry: Registry,
+    audit_id: str,
+    fault: Fault,
+    progress: Progress,
+    *,
+    chosen: Mapping[str, str | None],
+    folder: Path | None = None,
+) -> Rehearsal:
+    """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one tells.
+
+    The fault is in one model under one task and strategy: of those that `chosen` names, by model_id, task_id and strategy, the
+    one with most right answers.
+
+    Raises:
+        UsageError: the names, the folder or the fault do not fit what was recorded.
+        MeasureError: too few normal nights are recorded, or an alarm stands.
+    """
+    card = registry.audit(audit_id)
+    published = Warehouse(settings.warehouse).published
+    recorded = []
+    if published.path.is_file():
+        recorded = rows_as(Recorded, published.read(sql("nightly", "recorded_nights"), audit=audit_id))
+    ready = _ready(recorded, audit_id, chosen, fault)
+    with kept_apart(), guarded(), place_for(folder) as place:
+        context = context_of(settings, card, audit_id, place)
+        _copy(published.path, context.warehouse)
+        start(DBT, context.warehouse.places.file.name)
+        start(CHECKS)
+        struck, answers = _struck(context.warehouse, ready, fault)
+        incident = incident_of(fault, answers)
+        runs, nights = (struck.runs or [])[-NIGHTS:], []
+        began = max(struck.started_at + timedelta(days=1), now())
+        for night in range(NIGHTS):
+            source = runs[night % len(runs)]
+            own = content_id("rehearsed", source, str(fault), str(night))
+            copy = Copy(source=source, audit_run_id=own, started_at=began + timedelta(days=night))
+            progress.say(f"night {night + 1} with {fault}: a copy of {source}")
+            land_faulty(context.warehouse, copy, incident, _answers(context.warehouse, struck, source), night)
+            nights.append(_night(context, struck, copy, keeps=folder is not None))
+            if nights[-1].is_told:
+                break
+        return Rehearsal(
+            audit_id=audit_id,
+            fault=str(fault),
+            model_id=struck.model_id,
+            task_id=struck.task_id,
+            strategy=struck.strategy,
+            n_normal=struck.n_normal,
+            nights=tuple(nights),
+        )
+
+
+def _ready(recorded: list[Recorded], audit_id: str, chosen: Mapping[str, str | None], fault: Fault) -> list[Recorded]:
+    for name, value in chosen.items():
+        known = {getattr(each, name) for each in recorded}
+        if recorded and value is not None and value not in known:
+            msg = f"--{name.removesuffix('_id')} {value[:80]}: the newest night of '{audit_id}' has none{nearest(value, known)}"
+            raise UsageError(msg)
+        recorded = [each for each in recorded if value in (None, getattr(each, name))]
+    own = [each for each in recorded if each.model_id.startswith("judge:") == fault.swaps_judge]
+    if recorded and not own:
+        what = "no judge" if fault.swaps_judge else "a judge alone"
+        msg = f"the newest night of '{audit_id}' has {what} there; --swap-judge is about judges, every other fault about models"
+        raise UsageError(msg)
+    ready = [each for each in own if each.is_ready]
+    if not ready:
+        most = max((each.n_normal for each in own), default=0)
+        again = f"`promptaudit nightly {shlex.quote(audit_id)}` records one"
+        states = ", ".join(sorted({each.state.replace("_", " ") for each in own if each.state != "normal"}))
+        why = f"it has {most} of the {FULL_RULE} normal nights that a rehearsal needs: {again}"
+        if most >= FULL_RULE:
+            why = f"its newest night is {states}" if states else "the answers of its normal nights are in the archive"
+        msg = f"whether '{audit_id}' would tell cannot be told: {why}"
+        raise MeasureError(msg)
+    return ready
+
+
+def _copy(published: Path, warehouse: Warehouse) -> None:
+    private_folder(warehouse.path.parent)
+    try:
+        shutil.copyfile(published, warehouse.path)
+    except OSError as error:
+        msg = f"{published} cannot be copied to {warehouse.path.parent}: {error.strerror}"
+        raise WarehouseError(msg) from None
+
+
+def _answers(warehouse: Warehouse, group: Recorded, run: str) -> list[Answer]:
+    of = {"run": run, "model": group.model_id, "task": group.task_id, "strategy": group.strategy}
+    return rows_as(Answer, warehouse.read(sql("nightly", "answers_of_night"), **of))
+
+
+def _struck(warehouse: Warehouse, ready: list[Recorded], fault: Fault) -> tuple[Recorded, list[Answer]]:
+    """Returns who is struck, with the answers that the first night will be a copy of."""
+    of_each = [(each, _answers(warehouse, each, (each.runs or [])[-NIGHTS:][0])) for each in ready]
+    return (
+        of_each[0] if fault.swaps_judge else max(of_each, key=lambda each: sum(answer.is_right for answer in each[1]))
+    )
+
+
+def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) -> RehearsedNight:
+    """Goes through a night whose answers have landed, and returns what it would have told of whom the fault strikes."""
+    run = AuditRun(
+        warehouse=context.warehouse,
+        audit_run_id=copy.audit_run_id,
+        progress=context.progress,
+        options=RunOptions(writes_page=False),
+    )
+    try:
+        derive(run)
+    except MeasureError as error:
+        problem = Problem(kind="unmeasured", summary="; ".join(error.lines))
+        night = Night(
+            audit_id=context.audit_id,
+            audit_run_id=copy.audit_run_id,
+            started_at=copy.started_at,
+            exit_code=error.exit_code,
+        )
+        return RehearsedNight(
+            audit_run_id=copy.audit_run_id,
+            copy_of=copy.source,
+            started_at=copy.started_at,
+            state="cannot_tell",
+            exit_code=error.exit_code,
+            is_told=True,
+            told=compose(night, Changes(raised=(problem,), news=(problem,))),
+        )
+    at = copy.started_at + timedelta(hours=1)
+    ending = finish(AfterRun(context=context, audit_run_id=copy.audit_run_id, at=at))
+    states = {each.group: each.state for each in ending.compared.states}
+    return RehearsedNight(
+        audit_run_id=copy.audit_run_id,
+        copy_of=copy.source,
+        started_at=copy.started_at,
+        state=states.get(struck[:3], "cannot_tell"),
+        exit_code=ending.outcome.exit_code if ending.outcome.rules else 0,
+        is_told=any(problem.key.touches(struck.key()) for problem in ending.told.changes.news),
+        told=ending.told.message,
+        report=ending.page.path if keeps else None,
+    )

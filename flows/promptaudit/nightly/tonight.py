@@ -1,0 +1,108 @@
+"""Which run is tonight's, how long its night may take, and the steps of nights that are landed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from cronsim import CronSim
+
+from promptaudit.audit.runs import newest_run
+from promptaudit.registry.ages import age_of
+from promptaudit.registry.cards import AuditCard
+from promptaudit.system.keys import as_json, content_id
+from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse.rows import frame_of
+
+DAY = timedelta(days=1)
+
+
+def tonights_run(
+    warehouse: Warehouse,
+    card: AuditCard,
+    audit_id: str,
+    plan_fingerprint: str,
+    scheduled_at: datetime | None,
+    *,
+    new: bool = False,
+) -> str | None:
+    """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer.
+
+    The run that this flow run of Prefect began is tonight's whatever is asked; a `new` night has no other.
+    """
+    newest = newest_run(warehouse, audit_id)
+    if newest is None or newest.plan_fingerprint != plan_fingerprint:
+        return None
+    if new or newest.is_of_this_flow_run:
+        return newest.audit_run_id if newest.is_of_this_flow_run else None
+    if newest.state == "running":
+        return newest.audit_run_id if now() - newest.started_at <= age_of(card.max_age) else None
+    steps = steps_of(warehouse, audit_id, newest.audit_run_id)
+    if "begun" not in steps:  # somebody's `promptaudit run`
+        return None
+    if scheduled_at is not None:
+        return newest.audit_run_id if scheduled_at in {step.scheduled_at for step in steps.values()} else None
+    last = max(step.recorded_at for step in steps.values())
+    return newest.audit_run_id if now() - last < _until_next(card, last) / 2 else None
+
+
+class NightStep(NamedTuple):
+    """A step of a night that has been taken."""
+
+    step: str
+    recorded_at: datetime
+    scheduled_at: datetime | None
+
+
+def steps_of(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, NightStep]:
+    """Returns the steps that a run's night has taken, by their names."""
+    query = "select step, recorded_at, scheduled_at from raw.nights where night_id = $night"
+    steps = rows_as(NightStep, warehouse.read(query, night=night_id_of(audit_id, audit_run_id)))
+    return {step.step: step for step in steps}
+
+
+def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
+    """Returns how long a night may take before it is stopped: the card's `max_duration`, or until the next one is due.
+
+    A night that a person begins has as long as the next one of the schedule will have.
+    """
+    if card.max_duration is not None:
+        return age_of(card.max_duration)
+    begins_at = scheduled_at or (now() if card.schedule is None else next(CronSim(card.schedule, now())))
+    return _until_next(card, begins_at)
+
+
+def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
+    """Returns whether the night after the scheduled one is due already, by the card's schedule: that one measures now."""
+    return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
+
+
+def _until_next(card: AuditCard, at: datetime) -> timedelta:
+    """Returns the time until the next night of the card's schedule, at most a day."""
+    return DAY if card.schedule is None else min(DAY, next(CronSim(card.schedule, at)) - at)
+
+
+def night_id_of(audit_id: str, audit_run_id: str) -> str:
+    """Returns the id of a night, a hash of its audit and its run."""
+    return content_id("night", audit_id, audit_run_id)
+
+
+def record_night(
+    warehouse: Warehouse,
+    audit_id: str,
+    audit_run_id: str,
+    step: str,
+    outcome: object = None,
+    scheduled_at: datetime | None = None,
+) -> None:
+    """Lands that a night has begun or is finished; the same again adds nothing."""
+    row = {
+        "audit_run_id": audit_run_id,
+        "night_id": night_id_of(audit_id, audit_run_id),
+        "audit_id": audit_id,
+        "step": step,
+        "outcome": None if outcome is None else as_json(outcome),
+        "recorded_at": now(),
+        "scheduled_at": scheduled_at,
+    }
+    warehouse.land([("nights", frame_of("nights", [row]))])

@@ -1,0 +1,326 @@
+"""Estimates what an audit asks and costs, for itself and for subsamples of it; calls nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from promptaudit.cards.check_cards import CardCheck, check_audit
+from promptaudit.cards.check_cards.data import choose
+from promptaudit.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
+from promptaudit.cards.rewording import n_variants, rewordings_of
+from promptaudit.plan.grid import n_asks
+from promptaudit.plan.judge_requests import Ruling, Wording, rulings_of
+from promptaudit.prompts.answer_schema import original_schema
+from promptaudit.prompts.messages import STRUCTURED, prompt_of, render
+from promptaudit.prompts.templates import OWN, ask
+from promptaudit.registry.cards import AuditCard, JudgeCard, ModelCard, TaskCard, TemplateCard
+from promptaudit.registry.errors import UsageError, nearest, raise_all
+from promptaudit.registry.placeholders import placeholders
+from promptaudit.registry.registry import Registry
+from promptaudit.registry.samples import ChosenSamples, Sample
+from promptaudit.registry.template_cards import OF_OPTIONS
+
+SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
+UNSEEN_INPUT, UNSEEN_OPTION = 400, 40  # characters, where neither data nor card says how long they are
+MEASURED_SAMPLES = 200
+REPHRASING_TOKENS = 60
+FREE_ANSWER_TOKENS = 100  # of an open or multiple-choice answer, where a card caps it at no less
+VERDICT_TOKENS = 60
+UNSEEN_ANSWER = "x" * 200
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Requests, tokens and USD, which are None where a price is unknown."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one model, rephraser or judge is asked; `what` says which it is, `as` of a model in place of each of the audit's."""
+
+    what: str
+    name: str
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subsample:
+    """What a share of the samples takes."""
+
+    share: float
+    requests: int
+    usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Requests, tokens and USD of an audit or a trial, line by line, and what keeps `run` from beginning on this machine."""
+
+    audit_id: str
+    lines: Sequence[Line]
+    total: Total
+    subsamples: Sequence[Subsample] = ()
+    others: Sequence[Line] = ()
+    notes: Sequence[str]
+    run_refuses: Sequence[str]
+
+
+def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()) -> Estimate:
+    """Returns requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
+
+    `others` are models that might be asked in place of each of the audit's: ids of cards, or names that the price library
+    knows. Raises every error of the audit's cards and their data at once, and UsageError for another model that nothing is
+    known of.
+    """
+    checked = check_audit(registry, audit_id)
+    raise_all(checked.errors)
+    audit, notes = registry.audit(audit_id), [*checked.notes, *checked.passed_over]
+    measured = {name: _size_of(checked, name) for name in audit.tasks}
+    rows = [_row(registry, audit, name, registry.model(name), measured) for name in registry.models_of(audit_id)]
+    rephrasers = _rephraser_rows(registry, audit_id)
+    judges = [
+        _judge_row(registry, audit_id, name, measured)
+        for name, card in checked.cards.judges.items()
+        if card.model is not None
+    ]
+    if judges:
+        notes.append(
+            "judges: at most; equal answers to a question are ruled on once, anchors of people as far as they ruled"
+        )
+    lines = [*rows, *rephrasers, *judges]
+    total, fixed = total_of(lines), total_of(rephrasers)
+    return Estimate(
+        audit_id=audit_id,
+        lines=lines,
+        total=total,
+        subsamples=[_subsample(share, total, fixed) for share in SHARES],
+        others=[
+            replace(_row(registry, audit, name, _other_model(registry, audit_id, name), measured), what="as")
+            for name in others
+        ],
+        notes=notes,
+        run_refuses=checked.run_refuses,
+    )
+
+
+def total_of(lines: Sequence[Line]) -> Total:
+    """Returns the sums of the lines."""
+    known = [line.usd for line in lines if line.usd is not None]
+    return Total(
+        requests=sum(line.requests for line in lines),
+        prompt_tokens=sum(line.prompt_tokens for line in lines),
+        completion_tokens=sum(line.completion_tokens for line in lines),
+        usd=None if len(known) < len(lines) else sum(known),
+    )
+
+
+def _subsample(share: float, total: Total, fixed: Total) -> Subsample:
+    """Returns what a share of the samples takes; the requests of rephrasers are fixed."""
+    requests = round((total.requests - fixed.requests) * share) + fixed.requests
+    if total.usd is None or fixed.usd is None:
+        return Subsample(share, requests, None)
+    return Subsample(share, requests, (total.usd - fixed.usd) * share + fixed.usd)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSize:
+    """How many samples of a task are asked, some of them, and its examples."""
+
+    n_samples: int
+    some: Sequence[Sample]
+    chosen: ChosenSamples
+
+
+def _size_of(checked: CardCheck, name: str) -> TaskSize:
+    """Returns the samples as they are here, else as many as the card says."""
+    card, own = checked.cards.tasks[name], checked.cards.audit.samples.of(name)
+    if name not in checked.cards.samples and card.data.rows is not None:
+        some = _unseen(card, checked.cards.templates_of(card))
+        examples = card.examples or dict.fromkeys(card.label_names, some.text)
+        n_rows = min(card.data.rows, own.limit or card.data.rows)
+        return TaskSize(own.in_one_run(n_rows), (some,), ChosenSamples((some,), examples))
+    chosen = checked.cards.samples.get(name) or choose(checked.cards, name)
+    return TaskSize(own.in_one_run(len(chosen.samples)), chosen.samples[:MEASURED_SAMPLES], chosen)
+
+
+def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:
+    """Returns a sample whose texts are as long as the card says those are that prompts use; it stands for all."""
+    used = templates.templates if templates is not None else ()
+    texts = [each.text for each in used] or [card.instruction, *(message.content for message in card.messages)]
+    names = {name for text in texts for name in placeholders(text)}
+    lengths = {name: card.data.characters.get(name, UNSEEN_INPUT) for name in ("input", *names)}
+    option = "x" * card.data.characters.get("options", UNSEEN_OPTION)
+    options = (option,) * len(card.labels) if card.kind == "multiple_choice" else ()
+    fields = {name: "x" * length for name, length in lengths.items() if name not in OWN.union(OF_OPTIONS)}
+    return Sample("", fields.pop("input"), None, fields, options)
+
+
+def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:
+    """Asks of a task under one strategy: its variants, every repetition, and the second asks of a share."""
+    own = audit.repetitions
+    return sum(
+        n_asks(own, own.at_most(is_original=wording == 0), size.n_samples, is_original=wording == 0)
+        for wording in range(_n_wordings(registry, audit, task_id, strategy, size))
+    )
+
+
+def _n_wordings(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:
+    task = registry.task(task_id)
+    templates = None if task.templates is None else registry.templates(task.templates)
+    return n_variants(audit, task, strategy, templates, size.chosen)
+
+
+def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
+    """Returns the card of a model, else the first audited model's under another name, where the price library knows that name."""
+    if registry.find("models", name) is not None:
+        return registry.model(name)
+    first = registry.model(registry.models_of(audit_id)[0])
+    card = ModelCard(engine="openai_api", model=name, sampling=first.sampling)
+    if price_of(card) is None:
+        near = nearest(name, registry.entries["models"])
+        msg = f"--as {name}: no model card has this id, and the price library does not know it{near}"
+        raise UsageError(msg)
+    return card
+
+
+def _row(registry: Registry, audit: AuditCard, name: str, card: ModelCard, measured: Mapping[str, TaskSize]) -> Line:
+    requests = tokens_in = tokens_out = 0
+    for task_id in audit.tasks:
+        task = registry.task(task_id)
+        for strategy in _strategies(audit, task):
+            asks = _n_asks(registry, audit, task_id, strategy, measured[task_id])
+            requests += asks
+            tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
+            tokens_out += asks * mean_answer(card, task)
+    return Line("model", name, requests, tokens_in, tokens_out, _usd(card, tokens_in, tokens_out))
+
+
+def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
+    """Returns how a task is dressed: templates are whole prompts, of one strategy."""
+    return audit.strategies if task.templates is None else ("simple",)
+
+
+def mean_answer(card: ModelCard, task: TaskCard) -> int:
+    """Returns about how many tokens an answer to a task has."""
+    if task.kind == "classification":
+        return completion_tokens(card, task.label_names)
+    return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)
+
+
+def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: TaskSize) -> float:
+    some = measured.some
+    if task.templates is not None:
+        templates = registry.templates(task.templates).templates
+        sizes = [prompt_tokens(ask(template, sample)) for template in templates for sample in some]
+        return sum(sizes) / len(sizes)
+    prompt = prompt_of(task, strategy, measured.chosen.examples)
+    schema = len(original_schema(task)) / CHARACTERS_A_TOKEN if strategy == STRUCTURED else 0.0
+    return schema + sum(prompt_tokens(render(prompt, task.instruction, sample)) for sample in some) / len(some)
+
+
+def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
+    """One row a model that rewords, for every model or for itself."""
+    audit = registry.audit(audit_id)
+    if audit.rephrasing is None or audit.rephrasing.rephraser is None:
+        return []
+    name, groups = audit.rephrasing.rephraser, audit.rephrasing.temperatures or (None,)
+    card, models = registry.rephraser(name), {each: registry.model(each) for each in registry.models_of(audit_id)}
+    n_texts = sum(audit.rephrasing.templates or registry.task(each).templates is None for each in audit.tasks)
+    requests = len(groups) * (n_texts + _n_descriptions(registry, audit))
+    tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * audit.rephrasing.wanted * REPHRASING_TOKENS
+    return [
+        Line(
+            "rephraser",
+            name if rewording.own_of is None else f"{rewording.own_of} for itself",
+            requests,
+            tokens_in,
+            tokens_out,
+            _usd(registry.model(rewording.card.model), tokens_in, tokens_out),
+        )
+        for rewording in rewordings_of(card, models)
+        if audit.rephrasing.has_wording and rewording.card is not None and rewording.card.model is not None
+    ]
+
+
+def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> Line:
+    """Every answer that has a key judged once a repetition, and the controls."""
+    audit, card = registry.audit(audit_id), registry.judge(name)
+    model = registry.model(card.model or "")
+    if audit.rephrasing is not None and name == audit.rephrasing.meaning:
+        return _meaning_row(registry, audit_id, name, card, model)
+    requests = tokens_in = 0
+    n_models = len(registry.models_of(audit_id))
+    for task_id in filter(card.rules_on, audit.tasks):
+        task = registry.task(task_id)
+        some = measured[task_id].some
+        strategies = _strategies(audit, task)
+        asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in strategies)
+        answers = asks * n_models
+        ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
+        if card.against is not None:
+            first_asks = sum(_n_wordings(registry, audit, task_id, each, measured[task_id]) for each in strategies)
+            ruled = first_asks * measured[task_id].n_samples * (n_models - 1) * 2  # in both orders
+        rulings = [
+            Ruling(
+                prediction_id=None,
+                control_id=None,
+                task_id=task_id,
+                sample_id=sample.sample_id,
+                signs=(),
+                completion=UNSEEN_ANSWER,
+                other=None if card.against is None else UNSEEN_ANSWER,
+            )
+            for sample in some
+        ]
+        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, rulings, strict=True)]
+        requests += ruled
+        tokens_in += round(ruled * sum(sizes) / len(sizes))
+    tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
+    return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
+
+
+def _meaning_row(registry: Registry, audit_id: str, name: str, card: JudgeCard, model: ModelCard) -> Line:
+    """Every rewording of each task judged once a repetition."""
+    audit = registry.audit(audit_id)
+    own = audit.rephrasing
+    n_rewordings = (
+        0 if own is None else sum(own.n_of(kind) - 1 for kind in own.kinds if kind in ("wording", "language"))
+    )
+    rephraser = None if audit.rephrasing is None else audit.rephrasing.rephraser
+    if rephraser is not None and registry.rephraser(rephraser).is_self:  # each model has rewordings of its own
+        n_rewordings *= len(registry.models_of(audit_id))
+    requests = tokens_in = 0
+    for task_id in filter(card.rules_on, audit.tasks):
+        task = registry.task(task_id)
+        if not task.instruction:
+            continue
+        wording = Wording("", task.instruction, task.instruction, task.output_format)
+        ruling = Ruling(
+            prediction_id=None, control_id=None, task_id=task_id, sample_id="", signs=(), completion=task.instruction
+        )
+        size = prompt_tokens(rulings_of(task, card, wording.as_sample, ruling)[0])
+        requests += n_rewordings * card.repetitions
+        tokens_in += n_rewordings * card.repetitions * size
+    tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
+    return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
+
+
+def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
+    """Descriptions of labels that strategy structured has reworded, one request each."""
+    if STRUCTURED not in audit.strategies:
+        return 0
+    return sum(bool(item.description) for name in audit.tasks for item in registry.task(name).labels)
+
+
+def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:
+    price = price_of(card)
+    return None if price is None else usd_of(price, tokens_in, tokens_out)

@@ -1,0 +1,141 @@
+"""Builds what is sent: the messages of one prompt variant for one sample, placeholders put in once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from promptaudit.prompts.shown_fields import answer_of, lines_of_fields
+from promptaudit.registry.cards import TaskCard
+from promptaudit.registry.placeholders import placeholders, substitute
+from promptaudit.registry.samples import Sample
+
+Messages = tuple[tuple[str, str], ...]
+
+
+ONE_SHOT = "one_shot"  # the strategy that shows solved examples
+STRUCTURED = "structured"  # the strategy whose labels go as a JSON schema, beside the messages
+TRIED = "+tried"  # ends the name of a strategy in the changed arm of a trial
+FILLED = "+filler"  # in the arm whose instructions end with a text that says nothing
+
+
+def dressing(strategy: str) -> str:
+    """Returns how a strategy dresses the instruction: as its name says, in every arm of a trial."""
+    return strategy.removesuffix(TRIED).removesuffix(FILLED)
+
+
+def dressed(card: TaskCard, strategy: str) -> TaskCard:
+    """Returns the card as a strategy sends it: a schema stands in place of the output format."""
+    return card.model_copy(update={"output_format": ""}) if dressing(strategy) == STRUCTURED else card
+
+
+def shows_labels(card: TaskCard, strategy: str) -> bool:
+    """Returns whether a strategy's prompt names the labels."""
+    name = dressing(strategy)
+    is_placed = any("labels" in placeholders(message.content) for message in card.messages)
+    return name != STRUCTURED and (name in ("detail", ONE_SHOT) or is_placed or card.names_labels(name))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelForm:
+    """How labels are written: what stands between them, before and behind one that is described, before that of an example."""
+
+    between: str = ", "
+    bullet: str = "- "
+    colon: str = ": "
+    arrow: str = "\n-> "
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassificationPrompt:
+    """What the messages of an instruction are put together of: its card as the strategy sends it, its examples and their answers.
+
+    Answers are labels, of extraction JSON objects of its fields.
+    """
+
+    card: TaskCard
+    strategy: str
+    examples: tuple[tuple[str, str], ...]
+    form: LabelForm = LabelForm()
+
+    @functools.cached_property
+    def block(self) -> str:
+        """Returns how its strategy shows the labels: their names, a description each, examples, or not in the messages.
+
+        Fields of extraction are described or shown in an example; that names them else is up to the card.
+        """
+        card, form, strategy = self.card, self.form, dressing(self.strategy)
+        plain = self.named if card.names_labels(strategy) else ""
+        if strategy == STRUCTURED:
+            return ""
+        if strategy == "detail" and card.fields:
+            return "\n".join(["The fields are:", *lines_of_fields(card, form.bullet, form.colon)])
+        if strategy == "detail":
+            lines = [
+                f"{form.bullet}{item.label}{form.colon}{item.description}"
+                if item.description
+                else f"{form.bullet}{item.label}"
+                for item in card.labels
+            ]
+            return "The labels are:\n" + "\n".join(lines)
+        if strategy == ONE_SHOT:
+            lines = [f"{text}{form.arrow}{label}" for text, label in self.examples]
+            return "\n".join([*([plain] if plain else []), "Example:" if card.fields else "Examples:", *lines])
+        return plain
+
+    @property
+    def named(self) -> str:
+        """Returns the line that names the labels."""
+        return f"The labels are: {self.form.between.join(self.card.label_names)}."
+
+
+def prompt_of(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> ClassificationPrompt:
+    """Returns the original prompt of an instruction under a strategy; `examples` has an input by label, or by its gold values."""
+    pairs = tuple((examples[name], name) for name in card.label_names if name in examples)
+    if card.fields:
+        pairs = tuple((text, answer_of(card, gold)) for gold, text in examples.items())
+    return ClassificationPrompt(card=dressed(card, strategy), strategy=strategy, examples=pairs)
+
+
+def render(prompt: ClassificationPrompt, instruction: str, sample: Sample, block: str | None = None) -> Messages:
+    """Returns the messages for a sample. Where the card's messages have no {labels}, the block follows the instruction.
+
+    `block` stands in place of the prompt's own.
+    """
+    card, block = prompt.card, prompt.block if block is None else block
+    data = {**sample.fields, "input": sample.text}
+    asked, fixed = substitute(instruction, data), substitute(card.output_format, data)
+    has_place = any("labels" in placeholders(message.content) for message in card.messages)
+    if block and not has_place:
+        asked = f"{asked}\n{block}\n"
+    # a schema shows the labels; a message with a place for them still needs their names
+    values = {**data, "instruction": asked, "output_format": fixed, "labels": block or prompt.named}
+    return tuple(
+        # nothing stands where the output format would, nor the blank before it
+        (
+            role,
+            _tidy(
+                substitute(text if block or fixed else text.replace(" {output_format}", ""), values),
+                block,
+                asked,
+                fixed,
+            ),
+        )
+        for role, text in ((message.role, message.content) for message in card.messages)
+    )
+
+
+def _tidy(text: str, block: str, asked: str, fixed: str) -> str:
+    """No blank left over where a message joins the block's last line and the output format by a space."""
+    joint = f"{asked} {fixed}"
+    return text.replace(joint, f"{asked}{fixed}", 1) if block and asked.endswith("\n") else text
+
+
+def left_open(prompt: ClassificationPrompt, instruction: str, block: str | None = None) -> Messages:
+    """Returns the messages with the data's placeholders left open, for a reader."""
+    card = prompt.card
+    names = {name for message in card.messages for name in placeholders(message.content)}
+    names |= set(placeholders(instruction)) | set(placeholders(card.output_format))
+    sample = Sample("", "{input}", None, {name: f"{{{name}}}" for name in names})
+    return render(prompt, instruction, sample, block)

@@ -1,0 +1,150 @@
+"""Finds the solved examples that landed prompts show: rows of the data that no run asked have their texts there alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from promptaudit.prompts.messages import ONE_SHOT, Messages, dressing
+from promptaudit.prompts.put_samples import Prompter
+from promptaudit.prompts.variations import examples
+from promptaudit.registry.cards import TaskCard
+from promptaudit.registry.samples import ChosenSamples, Sample
+
+_MARK = "\ue000{place}\ue001"  # stands for a text, of characters that no text has
+_MARKED = re.compile("\ue000(\\d+)\ue001")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandedVariant:
+    """A row of raw.prompt_variants, as far as its prompts are put together from it."""
+
+    prompt_variant_id: str
+    task_id: str
+    strategy: str
+    instruction: str | None
+    prompt: str | None
+    answer_schema: str | None
+    template: str | None
+    setting: str | None
+
+
+def shown_examples(task: TaskCard, variants: Iterable[LandedVariant]) -> ChosenSamples:
+    """Returns the examples that the prompts of a task show, by label, and other rows that are shown in place of them.
+
+    What stands in none of the prompts of `variants`, or is not told apart there, is not returned.
+    """
+    of_labels: dict[str, str] = dict(task.examples or {})
+    rows: dict[str, Sample] = {}
+    for variant in variants:
+        shown = examples_in(task, variant)
+        of_labels = {**shown.examples, **of_labels}
+        rows = {**{row.sample_id: row for row in shown.spare}, **rows}
+    return ChosenSamples((), of_labels, tuple(rows.values()))
+
+
+def examples_in(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
+    """Returns the examples in one landed prompt: by label, or the rows that its setting names.
+
+    There are none where they are not told apart.
+    """
+    if dressing(variant.strategy) != ONE_SHOT or variant.template is not None:
+        return ChosenSamples((), {})
+    wanted = _marked(task, variant)
+    landed = _messages(variant.prompt)
+    own = _messages(_left_open(task, variant, wanted))
+    if [role for role, _ in landed] != [role for role, _ in own]:
+        return ChosenSamples((), {})
+    texts: dict[str, str] = {}  # by mark
+    for (_, marked), (_, text) in zip(own, landed, strict=True):
+        told = _told_apart(marked, text)
+        if told is None or any(texts.setdefault(mark, part) != part for mark, part in told):
+            return ChosenSamples((), {})
+    return ChosenSamples(
+        (),
+        # of extraction the answer is told apart too
+        {texts.get(label, label): texts[mark] for label, mark in wanted.examples.items() if mark in texts},
+        tuple(replace(row, text=texts[row.text]) for row in wanted.spare if row.text in texts),
+    )
+
+
+def with_texts(task: TaskCard, variant: LandedVariant, texts: Mapping[str, str]) -> str | None:
+    """Returns a landed prompt with other texts of some rows that it shows as examples, by their ids; None where it shows none.
+
+    Raises ValueError where it shows some and they are not told apart.
+    """
+    level = _level(variant)
+    is_named = bool(level and level.get("rows")) and not texts.keys().isdisjoint(level["rows"])
+    if not is_named or not _MARKED.search(_left_open(task, variant, _marked(task, variant))):
+        return None  # none of them, or its labels, and with them the examples, stand in an order of their own for each sample
+    rows = examples_in(task, variant).spare
+    if not rows:
+        msg = f"the examples of prompt variant {variant.prompt_variant_id} are not told apart"
+        raise ValueError(msg)
+    others = tuple(replace(row, text=texts.get(row.sample_id, row.text)) for row in rows)
+    return _left_open(task, variant, ChosenSamples((), {}, others))
+
+
+def _marked(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
+    """Returns the examples that a variant shows, each with a mark for its text, and for its answer where that is no label."""
+    if task.fields:
+        return ChosenSamples((), {_MARK.format(place=1): _MARK.format(place=0)})
+    level, names = _level(variant), task.label_names
+    if not level or level["rows"] is None:
+        return ChosenSamples((), {name: _MARK.format(place=place) for place, name in enumerate(names)})
+    labels = examples.labels_of(level, names)
+    rows = [
+        Sample(row, _MARK.format(place=place), label, {})
+        for place, (row, label) in enumerate(zip(level["rows"], labels, strict=True))
+    ]
+    return ChosenSamples((), {}, tuple(rows))
+
+
+def _left_open(task: TaskCard, variant: LandedVariant, chosen: ChosenSamples) -> str:
+    prompter = Prompter(
+        task,
+        chosen,
+        strategy=variant.strategy,
+        instruction=variant.instruction or "",
+        template=None,
+        setting=variant.setting,
+    )
+    return prompter.left_open
+
+
+def _level(variant: LandedVariant) -> Any:  # noqa: ANN401 - as JSON has it
+    return json.loads(variant.setting or "{}").get("examples")
+
+
+def _messages(prompt: str | None) -> Messages:
+    return tuple((each["role"], each["content"]) for each in json.loads(prompt or "[]"))
+
+
+def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
+    """Returns what stands in a text for each mark; None where it is another text, or may be told apart in another way too.
+
+    That is where one of the texts holds what follows a mark, so that it may end there or go on.
+    """
+    first, *rest = _MARKED.split(marked)
+    if not text.startswith(first):
+        return None
+    if any(not behind or _n_times(behind, marked) != _n_times(behind, text) for behind in rest[1:-1:2]):
+        return None
+    told, at = [], len(first)
+    for place in range(0, len(rest), 2):
+        behind = rest[place + 1]
+        is_last = place + 2 >= len(rest)
+        end = text.rfind(behind) if is_last else text.find(behind, at)
+        if end < at or (is_last and not text.endswith(behind)):
+            return None
+        told.append((_MARK.format(place=rest[place]), text[at:end]))
+        at = end + len(behind)
+    return told if at == len(text) else None
+
+
+def _n_times(part: str, text: str) -> int:
+    """Returns how often a part stands in a text, places that overlap included."""
+    return len(re.findall(f"(?={re.escape(part)})", text))

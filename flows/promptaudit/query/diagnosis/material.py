@@ -1,0 +1,192 @@
+"""Reads from the published copy what a diagnosis is made of: a table of samples for each model, task and strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from promptaudit.registry.cards import WORDED_ALONE
+from promptaudit.registry.errors import MeasureError
+from promptaudit.system.display.figures import LONG, cut, shown
+from promptaudit.warehouse import Row, Warehouse, rows_as
+from promptaudit.warehouse.run_names import refuse_unknown
+from promptaudit.warehouse.sql import sql
+
+MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
+
+_TASKS = "select task_id, kind, labels, is_sensitive from marts.dim_tasks where audit_run_id = $run"
+_INPUTS = (
+    "select task_id, sample_id, input from marts.dim_samples where audit_run_id = $run order by task_id, sample_index"
+)
+
+
+class Scorecard(NamedTuple):
+    """What is known of one model, task and strategy as a whole; `figures` has all columns of rpt_audit."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    n_samples: int
+    invalid_rate: float | None
+    invalid_rate_low: float | None
+    n_samples_compared: int | None
+    n_samples_changed: int | None
+    figures: Row
+
+
+class MeasuredSample(NamedTuple):
+    """A sample of a unit; `p_tau` has N/A first, then the labels in the task's order."""
+
+    sample_id: str
+    gold_label: str | None
+    p_tau: list[float]
+    sensitivity: float | None
+    n_variants: int
+
+
+class _Answers(NamedTuple):
+    sample_id: str
+    wording: str
+    label: str | None
+    n: int
+
+
+class _TaskRow(NamedTuple):
+    task_id: str
+    kind: str
+    labels: list[str] | None
+    is_sensitive: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One model, task and strategy of a run, its samples in order.
+
+    labels: shape (C,) with None, N/A, first. p_tau: shape (N, C). gold: shape (N,), places in labels, -1 unknown.
+    sensitivity: shape (N,), NaN undefined. answers: sample id to (wordings, labels), an entry an answer, dense codes of
+    wordings and places in labels; of the most sensitive samples alone.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str
+    labels: tuple[str | None, ...]
+    sample_ids: tuple[str, ...]
+    p_tau: NDArray[np.float64]
+    gold: NDArray[np.int64]
+    sensitivity: NDArray[np.float64]
+    samples: tuple[MeasuredSample, ...]
+    answers: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+    scorecard: Scorecard
+    statuses: dict[str, int]  # how many answers have each, but for valid ones and errors
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Returns its model, task and strategy by the names of their columns."""
+        return {"model_id": self.model_id, "task_id": self.task_id, "strategy": self.strategy}
+
+
+def shown_text(text: str | None, policy: str) -> str | None:
+    """Returns a text as a policy lets it be shown: none, excerpt or full."""
+    if text is None or policy == "none":
+        return None
+    return cut(text, LONG) if policy == "excerpt" else shown(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Whether a task's texts are sensitive, and the inputs of its samples by id."""
+
+    is_sensitive: bool
+    inputs: dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The units of a run that are looked at, their tasks, and whether the run has variants of other kinds than wordings."""
+
+    units: tuple[Unit, ...]
+    tasks: dict[str, Task]
+    has_other_kinds: bool = False
+
+    @property
+    def word(self) -> str:
+        """Returns what its variants are called: prompts where some differ in another respect than their wording."""
+        return "prompt" if self.has_other_kinds else "wording"
+
+
+def read_material(
+    warehouse: Warehouse, run: str, *, model: str | None, task: str | None, strategy: str | None
+) -> Material:
+    """Returns the chosen units of a published run.
+
+    Raises:
+        UsageError: a name that the run has not.
+        MeasureError: nothing is measured.
+    """
+    rows = rows_as(Scorecard, warehouse.published.read(sql("query.diagnosis", "units"), run=run))
+    for option, column, value in (
+        ("model", "model_id", model),
+        ("task", "task_id", task),
+        ("strategy", "strategy", strategy),
+    ):
+        if rows:
+            refuse_unknown(option, value, {getattr(row, column) for row in rows}, run)
+        rows = [row for row in rows if value in (None, getattr(row, column))]
+    tasks = {row.task_id: row for row in rows_as(_TaskRow, warehouse.published.read(_TASKS, run=run))}
+    units = [_unit(warehouse, run, row, tasks[row.task_id].labels) for row in rows]
+    kept = tuple(unit for unit in units if unit is not None)
+    if not kept:
+        msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
+        if any(row.kind == "extraction" for row in tasks.values()):
+            msg += "; marts.fct_field_stability says how each field depends on the wording"
+        raise MeasureError(msg)
+    inputs: dict[str, dict[str, str | None]] = {}
+    for row in warehouse.published.read(_INPUTS, run=run):
+        inputs.setdefault(row["task_id"], {})[row["sample_id"]] = row["input"]
+    names = {unit.task_id for unit in kept}
+    (kinds,) = warehouse.published.read(
+        sql("query.diagnosis", "other_kinds"), run=run, worded_alone=[kind for kind in WORDED_ALONE if kind is not None]
+    )
+    return Material(
+        kept,
+        {name: Task(bool(tasks[name].is_sensitive), inputs.get(name, {})) for name in sorted(names)},
+        kinds["has_other_kinds"],
+    )
+
+
+def _unit(warehouse: Warehouse, run: str, unit: Scorecard, labels: list[str] | None) -> Unit | None:
+    def ask(query: str) -> list[Row]:
+        named = {"model": unit.model_id, "task": unit.task_id, "strategy": unit.strategy}
+        return warehouse.published.read(query, run=run, most=MOST_TESTED, **named)
+
+    rows = rows_as(MeasuredSample, ask(sql("query.diagnosis", "samples")))
+    if not rows or not labels:
+        return None
+    names = (None, *labels)
+    place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
+    answers: dict[str, tuple[list[str], list[int]]] = {}
+    for own in rows_as(_Answers, ask(sql("query.diagnosis", "answers"))):
+        variants, given = answers.setdefault(own.sample_id, ([], []))
+        variants += [own.wording] * own.n
+        given += [place[own.label]] * own.n
+    return Unit(
+        model_id=unit.model_id,
+        task_id=unit.task_id,
+        strategy=unit.strategy,
+        labels=names,
+        sample_ids=tuple(row.sample_id for row in rows),
+        p_tau=np.array([row.p_tau for row in rows], np.float64),
+        gold=np.array([-1 if row.gold_label is None else place[row.gold_label] for row in rows], np.int64),
+        sensitivity=np.array([np.nan if row.sensitivity is None else row.sensitivity for row in rows], np.float64),
+        samples=tuple(rows),
+        answers={
+            sample: (np.unique(variants, return_inverse=True)[1].astype(np.int64), np.array(given, np.int64))
+            for sample, (variants, given) in answers.items()
+        },
+        scorecard=unit,
+        statuses={row["answer_status"]: row["n"] for row in ask(sql("query.diagnosis", "statuses"))},
+    )

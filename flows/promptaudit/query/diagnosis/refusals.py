@@ -1,0 +1,53 @@
+"""Finds the samples that were refused, with what other wordings and repetitions of them were answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from promptaudit.query.diagnosis.material import Material, shown_text
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.sql import sql
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedSample:
+    """A sample of which answers were refusals.
+
+    n_variants_refused: of its n_variants, those with a refusal. other_answers: label (None: none could be read) and count of
+    the answers that were no refusals, the most frequent first. refusal: the first. Texts are None where they may not be shown.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str
+    sample_id: str
+    n_refused: int
+    n_answers: int
+    n_variants_refused: int
+    n_variants: int
+    is_original_refused: bool
+    refusal: str | None
+    input: str | None
+    other_answers: Sequence[tuple[str | None, int]]
+
+
+def find_refusals(
+    warehouse: Warehouse, run: str, material: Material, policy: Mapping[str, str]
+) -> tuple[RefusedSample, ...]:
+    """Returns the refused samples of the units that are looked at, the most often refused first."""
+    units = {(unit.model_id, unit.task_id, unit.strategy) for unit in material.units}
+    return tuple(
+        RefusedSample(
+            **row
+            | {
+                "refusal": shown_text(row["refusal"], policy[row["task_id"]]),
+                "input": shown_text(
+                    material.tasks[row["task_id"]].inputs.get(row["sample_id"]), policy[row["task_id"]]
+                ),
+                "other_answers": [(each["label"], each["n"]) for each in row["other_answers"]],
+            }
+        )
+        for row in warehouse.published.read(sql("query.diagnosis", "refusals"), run=run)
+        if (row["model_id"], row["task_id"], row["strategy"]) in units
+    )

@@ -1,0 +1,153 @@
+"""What to try against a confusion: a text to add to the prompt, as a command that asks for it on the samples in question."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from promptaudit.query.diagnosis.confusions import Confusion
+from promptaudit.query.diagnosis.material import Material, Unit
+from promptaudit.system.display.figures import shown
+
+MOST = 3
+MOST_SAMPLES = 20
+MOST_CHARACTERS = 200  # of a description or an example
+ARMS = 3  # a trial asks each prompt as it was, with a filler, and changed
+DESCRIBED = "detail"
+"""The strategy whose prompts have the labels' descriptions already."""
+
+
+READERS_OF_LABELS = ("label", "label_in_text", "first_integer", "exact")
+"""Readers that read an answer which is a label alone."""
+STRUCTURED = "structured"
+"""The strategy whose answers are JSON."""
+Key = tuple[str, str, str]
+"""A model, task and strategy."""
+
+
+class TrialOfUnit(NamedTuple):
+    """The reader of a unit's answers, as JSON, and how often a trial asks each sample."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    reader: str
+    n_asks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A text that may mend a confusion; `command` tries it, which asks `n_requests` at most."""
+
+    model_id: str
+    task_id: str
+    strategy: str
+    gold_label: str
+    said: str | None
+    added: str
+    command: str
+    n_requests: int
+
+
+def find_remedies(
+    run: str,
+    material: Material,
+    confusions: Sequence[Confusion],
+    descriptions: Mapping[tuple[str, str], str],
+    policy: Mapping[str, str],
+    trials: Mapping[Key, TrialOfUnit],
+) -> list[Remedy]:
+    """Returns what to try against the confusions that stand out, at most MOST, each model, task and strategy once.
+
+    Args:
+        run: the run, as `try` takes it.
+        material: what the diagnosis is made of.
+        confusions: the most frequent first.
+        descriptions: by task and label, of cards that describe their labels.
+        policy: by task none, excerpt or full: where inputs may not be shown none is an example.
+        trials: by model, task and strategy.
+    """
+    units = {(unit.model_id, unit.task_id, unit.strategy): unit for unit in material.units}
+    found: dict[Key, Remedy] = {}
+    for each in confusions:
+        key = (each.model_id, each.task_id, each.strategy)
+        if each.stands_out and key not in found and len(found) < MOST:
+            inputs = {} if policy[each.task_id] == "none" else material.tasks[each.task_id].inputs
+            remedy = _remedy(run, units[key], trials[key], each, descriptions, inputs)
+            found |= {} if remedy is None else {key: remedy}
+    return list(found.values())
+
+
+def _remedy(
+    run: str,
+    unit: Unit,
+    trial: TrialOfUnit,
+    confusion: Confusion,
+    descriptions: Mapping[tuple[str, str], str],
+    inputs: Mapping[str, str | None],
+) -> Remedy | None:
+    gold, said = (unit.labels.index(label) for label in (confusion.gold_label, confusion.said))
+    own = np.flatnonzero((unit.gold == gold) & (unit.p_tau[:, said] > 0))
+    ranked = own[np.argsort(-unit.p_tau[own, said], kind="stable")]
+    added = _labels_alone(unit, trial) if confusion.said is None else _described(unit, confusion, descriptions)
+    shown_sample = None
+    if added is None and confusion.said is not None:
+        shown_sample, added = _example(unit, gold, inputs)
+    names = (unit.sample_ids[place] for place in ranked)
+    samples = [name for name in names if _can_be_listed(name) and name != shown_sample][:MOST_SAMPLES]
+    if added is None or not _can_be_added(added) or not samples:
+        return None
+    words = ["promptaudit", "try", run, "--task", unit.task_id, "--model", unit.model_id, "--strategy", unit.strategy]
+    return Remedy(
+        **unit.names,
+        gold_label=confusion.gold_label,
+        said=confusion.said,
+        added=added,
+        command=shlex.join([*words, "--on", ",".join(samples), "--add", added]),
+        n_requests=ARMS * trial.n_asks * len(samples),
+    )
+
+
+def _can_be_listed(sample_id: str) -> bool:
+    """Returns whether `--on` takes an id in a list as it stands."""
+    return "," not in sample_id and sample_id == sample_id.strip() and not sample_id.startswith("group:")
+
+
+def _can_be_added(text: str) -> bool:
+    """Returns whether a text stands in a prompt and in a terminal as it is: without placeholders and control characters."""
+    return "{" not in text and shown(text) == text
+
+
+def _labels_alone(unit: Unit, trial: TrialOfUnit) -> str | None:
+    if unit.strategy == STRUCTURED or json.loads(trial.reader) not in READERS_OF_LABELS:
+        return None
+    return (
+        f"Reply with one of these and nothing else: {', '.join(label for label in unit.labels if label is not None)}."
+    )
+
+
+def _described(unit: Unit, confusion: Confusion, descriptions: Mapping[tuple[str, str], str]) -> str | None:
+    pair = [(label, descriptions.get((unit.task_id, label))) for label in (confusion.gold_label, str(confusion.said))]
+    if unit.strategy == DESCRIBED or any(not _is_short(text) for _, text in pair):
+        return None
+    return " ".join(f"{label} is for: {' '.join(str(text).split()).rstrip('.')}." for label, text in pair)
+
+
+def _example(unit: Unit, gold: int, inputs: Mapping[str, str | None]) -> tuple[str | None, str | None]:
+    """Returns a sample of the class that loses, of those that are right most often the first, and a sentence with its text."""
+    of_class = np.flatnonzero(unit.gold == gold)
+    for place in of_class[np.argsort(-unit.p_tau[of_class, gold], kind="stable")]:
+        name = unit.sample_ids[place]
+        text = " ".join((inputs.get(name) or "").split())
+        if unit.p_tau[place, gold] > 0 and _is_short(text) and _can_be_added(text):
+            return name, f'For example, "{text}" is {unit.labels[gold]}.'
+    return None, None
+
+
+def _is_short(text: str | None) -> bool:
+    return bool(text) and len(str(text)) <= MOST_CHARACTERS

@@ -1,0 +1,136 @@
+"""Reads the nights of an audit: its complete runs in order, the figures of each, and what keeps two nights from comparing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from promptaudit.registry.mart_columns import compared_unit
+from promptaudit.warehouse import Ask, Row, rows_as
+from promptaudit.warehouse.sql import over, sql
+
+MOST_NIGHTS = 60  # in the report
+# column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
+# counts: one that is lost to an error keeps no two nights apart
+DENOMINATORS = (
+    ("n_samples", "samples"),
+    ("n_variants", "variants"),
+    ("n_variants_answered", "variants answered"),
+    ("n_repetitions", "asks"),
+    ("measure_version", "measures version"),
+)
+STEPS = ("%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S")  # the parts a night's name may have
+DATED = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
+
+
+class NightRun(NamedTuple):
+    """A run of an audit and when it started (UTC)."""
+
+    audit_run_id: str
+    started_at: datetime
+
+
+class NightVerdict(NamedTuple):
+    """What is told of one measure of a run against normal nights."""
+
+    audit_run_id: str
+    model_id: str
+    task_id: str
+    strategy: str
+    measure: str
+    verdict: str
+    reason: str | None
+    base: float | None
+    difference_low: float | None
+    difference_high: float | None
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Returns the normal band: the mean of the normal nights, and to both sides half of the difference's 95 % interval.
+
+        None where there is no interval. A measure of logarithms has the band of the counts they are of.
+        """
+        if self.base is None or self.difference_low is None or self.difference_high is None:
+            return None
+        half = (self.difference_high - self.difference_low) / 2
+        ends = (self.base - half, self.base + half)
+        is_log = (compared_unit(self.measure) or "").startswith("log_")
+        return (math.expm1(ends[0]), math.expm1(ends[1])) if is_log else ends
+
+
+class NightMark(NamedTuple):
+    """What somebody said of a night, or that something else was asked from it on; a key that is None is every one."""
+
+    audit_run_id: str
+    model_id: str | None
+    task_id: str | None
+    strategy: str | None
+    mark: str
+
+    def is_of(self, model_id: str, task_id: str, strategy: str | None) -> bool:
+        """Returns whether it is about a model's nights under a task and strategy, None being all strategies."""
+        ours = zip(self[1:4], (model_id, task_id, strategy), strict=True)
+        return all(its is None or own is None or its == own for its, own in ours)
+
+
+@dataclass(slots=True)
+class Nights:
+    """The last complete runs of an audit up to one of them, oldest first, with figures and verdicts of each.
+
+    `figures` has the rows of the query; there are no verdicts on imports. `before` is the night before the first.
+    """
+
+    runs: list[NightRun] = field(default_factory=list)
+    figures: list[Row] = field(default_factory=list)
+    verdicts: list[NightVerdict] = field(default_factory=list)
+    marks: list[NightMark] = field(default_factory=list)
+    before: str | None = None
+
+
+def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
+    """Returns the nights of `$run`'s audit up to `$run`, at most `limit`; `figures` is a query that reads them as `nights`."""
+    nights = sql("query.history", "nights")
+    # one more than is shown: what the oldest shown is compared with
+    runs = rows_as(
+        NightRun, ask(over("select * from nights order by started_at, audit_run_id", nights=nights), most=limit + 1)
+    )
+    verdicts = over(sql("query.history", "verdicts"), nights=nights)
+    return Nights(
+        runs=runs[-limit:],
+        figures=ask(over(figures, nights=nights), most=limit + 1),
+        verdicts=rows_as(NightVerdict, ask(verdicts, most=limit + 1)),
+        marks=rows_as(NightMark, ask(over(sql("query.history", "marks"), nights=nights), most=limit + 1)),
+        before=runs[0].audit_run_id if len(runs) > limit else None,
+    )
+
+
+def differs(before: Row, now: Row) -> str:
+    """Returns in words how two nights' denominators differ: `variants 30 → 12`; an empty text where the nights compare."""
+    changes = [
+        f"{word} {_counted(_planned(before, name))} → {_counted(_planned(now, name))}"
+        for name, word in DENOMINATORS
+        if name in before and name in now and _planned(before, name) != _planned(now, name)
+    ]
+    return ", ".join(changes)
+
+
+def _planned(row: Row, name: str) -> int | None:
+    """Returns a row's count; of samples the number planned."""
+    planned: int | None = row.get(f"{name}_planned")
+    return row[name] if planned is None else planned
+
+
+def night_names(times: Sequence[datetime], steps: Sequence[str] = STEPS) -> list[str]:
+    """Returns each time in the fewest parts that set them apart: `11-04` for nights, with the hour for runs of one day."""
+    for step in steps:
+        names = [f"{time:{step}}" for time in times]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} ({place})" for place, name in enumerate(names, 1)]
+
+
+def _counted(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"

@@ -1,0 +1,214 @@
+"""Draws the history of a measure for a terminal: a sparkline a series, and its nights as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from promptaudit.query.history.nights import DATED, night_names
+from promptaudit.registry.mart_columns import compared_unit, mart_columns
+from promptaudit.system.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, share, usd
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from promptaudit.query.history.measure import History, Night, Series
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+GAP = "·"
+MOST_TABLES = 12
+RUN = 8  # characters of a run's id that tell it apart
+NORMAL, OWN, ALARMED = "░", "●", "◆"
+STRIP = 20  # characters
+ALARMS = {"regressed", "improved", "changed"}
+EXPLAINED = ALARMS | {"unconfirmed", "suspect"}  # verdicts whose reason is printed
+
+
+def renderables_of(history: History) -> Iterator[RenderableType]:
+    """Yields what rich prints: a heading, then of each series its line, its table and the reasons of its verdicts."""
+    from rich.text import Text
+
+    yield Text(heading(history))
+    if history.alarms:
+        yield Text(record(history.alarms))
+    if not history.series:
+        yield Text("no figure in these nights")
+    for place, series in enumerate(history.series):
+        yield Text(("\n" if place < MOST_TABLES else "") + line(history, series), style="bold")
+        if place < MOST_TABLES and any(night.figure is not None for night in series.nights):
+            yield nights_table(history, series)
+            if ends := strip_ends(series):
+                low, high = (printed(history.measure, end) for end in ends)
+                yield Text(
+                    f"{NORMAL} normal nights, 95 %   {OWN} a night   {ALARMED} one in an alarm   from {low} to {high}"
+                )
+            yield from (Text(reason) for reason in reasons(series))
+    if len(history.series) > MOST_TABLES:
+        yield Text(
+            f"\ntables of the first {MOST_TABLES} of {len(history.series)} series; --model, --task and --strategy choose"
+        )
+
+
+def reasons(series: Series) -> list[str]:
+    """Returns the reasons of verdicts, a line each, but for those that nothing happened."""
+    return [
+        f"{night.started_at:%Y-%m-%d} {cut(night.verdict, NAME).replace('_', ' ')}: {cut(night.reason, LONG)}"
+        for night in series.nights
+        if night.verdict in EXPLAINED and night.reason
+    ]
+
+
+def heading(history: History) -> str:
+    """Returns the measure, its nights and its audit in one line."""
+    n = len(history.series[0].nights) if history.series else 0
+    nights = f" over {n} night{'' if n == 1 else 's'}" if n else ""
+    return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}"
+
+
+def record(alarms: Mapping[str, int]) -> str:
+    """Returns how an audit's alarms ended in one line, with the share of false ones among those that ended."""
+    n, n_ended = sum(alarms.values()), sum(alarms.values()) - alarms.get("standing", 0)
+    ways = ", ".join(f"{count(number)} {way.replace('_', ' ')}" for way, number in alarms.items())
+    false = f"; {share(alarms.get('false', 0) / n_ended)} of those that ended were false" if n_ended else ""
+    return f"{count(n)} alarm{'' if n == 1 else 's'} in all nights: {ways}{false}"
+
+
+def line(history: History, series: Series) -> str:
+    """Returns a series in one line: its names, its sparkline, the scale, its last figure."""
+    names = (series.model_id, series.task_id, *(() if series.strategy is None else (series.strategy,)))
+    who = " · ".join(cut(name, NAME) for name in names)
+    figures = [night.figure for night in series.nights]
+    drawn, scale = sparkline(figures, is_share=_is_share(history.measure))
+    last = next((night for night in reversed(series.nights) if night.figure is not None), None)
+    if last is None:
+        return f"{who}  {drawn}  no figure"
+    low, high = scale
+    ends = f"scale {printed(history.measure, low)} to {printed(history.measure, high)}" if low < high else "all equal"
+    newest = f"{printed(history.measure, last.figure)} {bounds(last)}".rstrip()
+    return f"{who}  {drawn}  {ends}, last {newest}"
+
+
+def _is_share(measure: str) -> bool:
+    """Returns whether a measure is drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all."""
+    name = measure.partition(":")[0]
+    declared = mart_columns("rpt_audit").get(name)
+    unit = compared_unit(name) if declared is None else declared.unit
+    return name == "accuracy" or unit in ("share", "rate")
+
+
+def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, tuple[float, float]]:
+    """Returns one character a figure on eight steps, `·` where there is none, and the scale's ends.
+
+    Shares are drawn on 0 to 1 as far as they all lie there; anything else from its smallest to its largest figure, on the
+    middle step where all are equal. Without any figure the ends are 0 and 1.
+    """
+    known = [figure for figure in figures if figure is not None]
+    low, high = min(known, default=0), max(known, default=1)
+    if is_share and low >= 0 and high <= 1:
+        low, high = 0, 1
+    width = high - low
+    steps = len(BLOCKS)
+    drawn = [
+        GAP
+        if figure is None
+        else BLOCKS[min(steps - 1, int(steps * (figure - low) / width))]
+        if width
+        else BLOCKS[steps // 2 - 1]
+        for figure in figures
+    ]
+    return "".join(drawn), (low, high)
+
+
+def nights_table(history: History, series: Series) -> Table:
+    """Returns a table of one row a night, the oldest first."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    times = night_names([night.started_at for night in series.nights], DATED)
+    has_interval = any(night.low is not None or night.high is not None for night in series.nights)
+    has_verdict = any(night.verdict for night in series.nights)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("night", min_width=10, no_wrap=True)
+    table.add_column("run", no_wrap=True, min_width=RUN)
+    table.add_column("figure", justify="right", no_wrap=True)
+    if has_interval:
+        table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column("samples\n× variants\n× asks", justify="right", overflow="fold")
+    table.add_column("comparable", max_width=34, overflow="fold")
+    ends = strip_ends(series)
+    if ends:
+        table.add_column("against normal nights", no_wrap=True)
+    if has_verdict:
+        table.add_column("verdict", overflow="fold")
+    has_marks = any(night.marks for night in series.nights)
+    if has_marks:
+        table.add_column("marks", overflow="fold")
+    for night, time in zip(series.nights, times, strict=True):
+        cells = [time, night.audit_run_id[:RUN]]
+        cells.append(printed(history.measure, night.figure))
+        if has_interval:
+            cells.append(bounds(night))
+        cells += [size(night), compares(night)]
+        if ends:
+            cells.append(strip(night, *ends))
+        if has_verdict:
+            cells.append(cut(night.verdict or ABSENT, NAME).replace("_", " "))
+        if has_marks:
+            cells.append(cut(", ".join(night.marks), NAME))
+        table.add_row(*(Text(cell) for cell in cells))  # Text, never markup
+    return table
+
+
+def strip_ends(series: Series) -> tuple[float, float] | None:
+    """Returns the least and the largest of a series' figures and normal bands; None without a band, or where all are equal."""
+    bands = [end for night in series.nights for end in (night.normal_low, night.normal_high) if end is not None]
+    known = bands + [night.figure for night in series.nights if night.figure is not None]
+    return (min(known), max(known)) if bands and min(known) < max(known) else None
+
+
+def strip(night: Night, low: float, high: float) -> str:
+    """Returns a night as a line of characters from `low` to `high`: the normal band, and in it or beside it the figure."""
+
+    def place(value: float) -> int:
+        return round((STRIP - 1) * (value - low) / (high - low))
+
+    cells = [" "] * STRIP
+    if night.normal_low is not None and night.normal_high is not None:
+        first, last = place(night.normal_low), place(night.normal_high)
+        cells[first : last + 1] = NORMAL * (last + 1 - first)
+    if night.figure is not None:
+        cells[place(night.figure)] = ALARMED if night.verdict in ALARMS else OWN
+    return "".join(cells)
+
+
+def size(night: Night) -> str:
+    """Returns the counts that a figure is of: `500 × 30 × 2`, or `499 of 500 × 29 of 30 × 2` where some have no answer."""
+    if night.n_samples is None:
+        return ABSENT
+    samples = counted_of(night.n_samples, night.n_samples_planned)
+    variants = (
+        None
+        if night.n_variants is None
+        else counted_of(night.n_variants_answered or night.n_variants, night.n_variants)
+    )
+    asks = None if night.n_repetitions is None else count(night.n_repetitions)
+    return " × ".join(filter(None, (samples, variants, asks)))
+
+
+def compares(night: Night) -> str:
+    """Returns whether a figure compares with the last one before it: yes, no with the reason, or a dash."""
+    return ABSENT if night.is_comparable is None else "yes" if night.is_comparable else f"no: {night.differs}"
+
+
+def printed(measure: str, figure: float | None) -> str:
+    """Returns a figure as its measure is printed: amounts in USD, counts whole, the rest to three digits."""
+    if measure.endswith("_usd"):
+        return usd(figure)
+    return count(figure) if isinstance(figure, int) else number(figure)
+
+
+def bounds(night: Night) -> str:
+    """Returns the interval of a night's figure; nothing where it has none."""
+    return interval(night.low, night.high)

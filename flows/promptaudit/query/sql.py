@@ -1,0 +1,155 @@
+"""Answers a person's SQL from the published copy, as a table, CSV or JSON."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import decimal
+import itertools
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from promptaudit.query.show_tables import COLUMNS, asks_for_tables, described
+from promptaudit.query.tables import tables
+from promptaudit.registry.errors import PromptauditError, WarehouseError
+from promptaudit.system.display.progress import visible
+from promptaudit.system.display.spreadsheet import CsvRows
+from promptaudit.system.settings import Settings, settings_of
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.duckdb_file import stopped_after
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = ("table", "csv", "json")
+PLAIN_WIDTH = 200  # of a table that no terminal shows
+TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
+
+
+def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
+    """Writes the rows of one query; raises WarehouseError in one line.
+
+    A query that DuckDB does not stop in time ends the process, with that line.
+    """
+    with _asked(settings, query, out) as (names, rows):
+        if format_ == "json":
+            out.write("[")
+            for index, row in enumerate(rows):
+                out.write(",\n " if index else "")
+                record = {name: _jsonable(value) for name, value in zip(names, row, strict=True)}
+                out.write(json.dumps(record, ensure_ascii=out.isatty(), allow_nan=False))
+            out.write("]\n")
+        elif format_ == "csv":
+            written = CsvRows(out)
+            shown = visible if out.isatty() else str
+            written.row(map(shown, names))
+            for row in rows:
+                written.row(shown(each) if isinstance(each, str) else each for each in map(_plain, row))
+        elif format_ == "arrow":
+            _frame(names, list(rows)).write_ipc(out.buffer)
+        else:
+            _table(names, rows, out)
+
+
+@contextlib.contextmanager
+def _asked(settings: Settings, query: str, out: TextIO) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
+    seconds = settings.sql_seconds
+
+    def end() -> None:
+        out.flush()
+        sys.stderr.write(f"{WarehouseError(stopped_after(seconds))}\n")
+        sys.stderr.flush()
+        os._exit(WarehouseError.exit_code)
+
+    asked = Warehouse(settings.warehouse).published.query(
+        query, memory=settings.sql_memory, seconds=seconds, give_up=end
+    )
+    with asked as (columns, rows):
+        if asks_for_tables(query):
+            yield list(COLUMNS), iter(described(name for (name,) in rows))
+        else:
+            yield distinct_names(columns), rows
+
+
+def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """Returns rows as a frame; what it has no type for, a UUID, is text."""
+    import polars as pl
+
+    frame = pl.DataFrame(rows, schema=names, orient="row", strict=False, infer_schema_length=None)
+    texts = [
+        pl.Series(name, [None if value is None else str(value) for value in frame[name]], dtype=pl.String)
+        for name, kind in frame.schema.items()
+        if kind == pl.Object
+    ]
+    return frame.with_columns(texts)
+
+
+def distinct_names(names: list[str]) -> list[str]:
+    """Returns column names with repeats numbered, so that no value hides another: a, a_2."""
+    seen: dict[str, int] = {}
+    distinct = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        distinct.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return distinct
+
+
+def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one kind a line
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, decimal.Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dict):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, dt.datetime | dt.date | dt.time):
+        return value.isoformat()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(_jsonable(value), ensure_ascii=False)
+    return "" if value is None else _jsonable(value)
+
+
+def _table(names: list[str], rows: Any, out: TextIO) -> None:
+    from rich.console import Console
+
+    shown = [[_shown(value) for value in row] for row in itertools.islice(rows, TABLE_ROWS)]
+    n_more = sum(1 for _ in rows)
+    console = Console(file=out, width=None if out.isatty() else PLAIN_WIDTH)
+    for table in tables([visible(name) for name in names], shown, console.width):
+        console.print(table)
+    if n_more:
+        out.write(f"{n_more} more rows; --format csv or json holds them all\n")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = visible(str(_plain(value))).replace("\n", "\\n")
+    return text if len(text) <= 200 else text[:199] + "…"  # noqa: PLR2004 - a screen's worth
+
+
+def main() -> None:
+    """Answers the query on stdin in Arrow's file format: a process of its own ends with its time, whatever DuckDB is doing."""
+    try:
+        ask(settings_of(Path(sys.argv[1])), sys.stdin.read(), "arrow", sys.stdout)
+    except PromptauditError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Reports on a run: a page for people and a scorecard for the terminal, both from the published copy's marts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from promptaudit.registry.errors import UsageError
+from promptaudit.registry.extras import is_installed, needs_extra
+from promptaudit.report.terminal.scorecard import comparison_rows, scorecard, scorecard_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptaudit.report.data import ReportData
+    from promptaudit.system.display.policy import Policy
+    from promptaudit.warehouse import Warehouse
+
+__all__ = [
+    "BELOW",
+    "FORMS",
+    "REPORT",
+    "Form",
+    "charts_of",
+    "comparison_rows",
+    "report",
+    "report_as",
+    "scorecard",
+    "scorecard_rows",
+]
+
+REPORT, BELOW = "report.html", "reports"
+Form = Literal["html", "md", "csv"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+def report(
+    warehouse: Warehouse,
+    audit_run_id: str,
+    text: Policy | None = None,
+    *,
+    is_held: bool = True,
+    warn: Callable[[str], None] | None = None,
+) -> Path:
+    """Writes `report.html` about a run beside the published copy, and `reports/<run>.html`; returns the first.
+
+    Beside these a held warehouse's run has `reports/<run>.formats.html`; `warn` is told why where that one is missing.
+
+    The pages' hashes land and are sealed where the warehouse is held by the caller, so that `verify` knows them again.
+    text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
+    Raises WarehouseError where nothing, or not this run, is published, or the page cannot be written.
+    """
+    from promptaudit.report.formats_page import write_formats_page
+    from promptaudit.report.record import record
+    from promptaudit.report.trace_pages import write_pages
+    from promptaudit.system.files import private_folder, write_text
+
+    write_pages(warehouse, audit_run_id, text)
+    formats = write_formats_page(warehouse, audit_run_id, warn) if is_held else {}
+    pages = _as_pages(warehouse, audit_run_id, text)
+    kept = {warehouse.places.report(audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)}
+    private_folder(warehouse.places.reports)
+    for path, page in kept.items():
+        write_text(page, path)
+    for path in set(warehouse.places.reports.glob(f"{audit_run_id}-*.html")) - set(kept):
+        path.unlink()
+    newest = write_text(pages[0], warehouse.places.newest_report)
+    if is_held:
+        below = {f"{BELOW}/{path.name}": page for path, page in (kept | formats).items()}
+        record(warehouse, audit_run_id, {REPORT: pages[0]} | below)
+    return newest
+
+
+def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> list[str]:
+    """Returns the page with links to the pages about its rows that are there, and where it is long its further pages."""
+    from promptaudit.report.page import render_parts
+    from promptaudit.report.trace_pages import pages_of
+
+    return render_parts(_data(warehouse, audit_run_id, text), traces=pages_of(warehouse, audit_run_id))
+
+
+def _data(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> ReportData:
+    from promptaudit.report.gather import gather
+    from promptaudit.system.settings import Settings
+
+    return gather(warehouse, audit_run_id, text or Settings().text)
+
+
+def as_written(
+    warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, *, is_below: bool = False, part: int = 1
+) -> str:
+    """Returns a page of the report as `report` writes it; `is_below`: as it is kept in `reports/`."""
+    pages = _as_pages(warehouse, audit_run_id, text)
+    page = pages[min(part, len(pages)) - 1]
+    return from_below(page) if is_below else page
+
+
+def from_below(page: str) -> str:
+    """Returns the page's links, from a folder below: what people said has no quote of its own, since it is escaped."""
+    return page.replace('href="traces/', 'href="../traces/').replace('href="reports/', 'href="')
+
+
+def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Writes the papers' figures of a run into a folder, or the sections `only` names, as SVG, PNG and CSV; returns the files.
+
+    Raises WarehouseError as `report` does, UsageError for a section without charts and where the extra `charts` is absent.
+    """
+    if not is_installed("charts"):
+        raise UsageError(needs_extra("report --charts", "charts"))
+    from promptaudit.report.chart_files import write_charts
+
+    return write_charts(_data(warehouse, audit_run_id, None), folder, only)
+
+
+def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy | None = None) -> str:
+    """Returns the report on a run as text: html (one page), md (for chat), csv (a line a figure).
+
+    Raises WarehouseError as `report` does.
+    """
+    from promptaudit.report.page import render
+    from promptaudit.report.plain import figures_csv, markdown
+    from promptaudit.report.trace_pages import pages_of
+
+    data = _data(warehouse, audit_run_id, text)
+    if form == "html":
+        return render(data, traces=pages_of(warehouse, audit_run_id))
+    return markdown(data) if form == "md" else figures_csv(data)

@@ -1,0 +1,170 @@
+"""What a section of the report is made of: tables, panels and sentences, each about one task."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from promptaudit.report.blocks.cells import Printed
+from promptaudit.warehouse import Row
+
+Pair = tuple[str, str]  # model, strategy
+
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of printed cells; the first `n_heads` of each name the row, the last `n_figures` are aligned as figures.
+
+    A cell is text, a figure with its name, or several of them in a row (`cells.py`).
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Printed, ...]]
+    n_heads: int = 1
+    n_figures: int = 0
+    is_open: bool = False
+    note: str = ""
+    has_traces: bool = True  # whether a last column names the rows behind a line; without it each figure says its name
+    file: str = ""  # under which `report --charts` writes it too; empty: it does not
+    n_in_all: int = 0  # rows that there are, where these are the first of them
+
+    def rest(self, most: int) -> str:
+        """Returns a sentence on the rows that are not among the first `most` that are printed; nothing where all are."""
+        n_shown, n_all = min(len(self.rows), most), max(len(self.rows), self.n_in_all)
+        return "" if n_shown == n_all else f"The first {n_shown} of {n_all:,} rows; `promptaudit sql` has the rest."
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart: name and beside say what or whom it is about and in which respect."""
+
+    name: str
+    beside: str
+    detail: str
+    drawing: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A printed figure with what stands below it: its interval, its standard deviation, why it is missing."""
+
+    value: Printed
+    below: Printed = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One model's rule against one judge: printed figures, what vouches for the judge, and what they say."""
+
+    model_id: str
+    rule: str
+    judge: str
+    figures: tuple[Figure, ...]
+    is_verified: bool
+    vouching: tuple[Printed, ...]
+    sentence: str
+    row: str  # the name of the mart's row
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An answer that scoring methods see differently: (method, ruling, reason) of each; texts are cut."""
+
+    sample_id: str
+    rulings: tuple[tuple[str, str, str], ...]
+    occurrence: str  # how often, by which models, under how many templates
+    lines: list[str] | None  # of the question; None: not recorded
+    right_answers: tuple[str, ...]
+    completion: str
+    glimpse: str  # of the completion
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """A task's part of a section, or one of the whole run.
+
+    `absent` says in a sentence why something is not there, for the tasks in `others` too.
+    """
+
+    task_id: str
+    heading: str = ""  # of a part of the whole run
+    figure: str = ""  # of which its panels are a part where they are written as files; empty: its section's own
+    others: tuple[str, ...] = ()
+    absent: list[str] = field(default_factory=list)
+    findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom
+    comparisons: list[Comparison] = field(default_factory=list)
+    disagreements: list[Disagreement] = field(default_factory=list)
+    legend: tuple[tuple[str, str], ...] = ()  # colour, meaning
+    panels: list[Panel] = field(default_factory=list)
+    notes: list[Printed] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)  # to a page beside the report, in words
+    tables: list[Table] = field(default_factory=list)
+
+    @property
+    def is_absent(self) -> bool:
+        """Returns whether it says why something is not there, and nothing else."""
+        there = (self.findings, self.comparisons, self.disagreements, self.panels, self.notes, self.links, self.tables)
+        return bool(self.absent) and not any(there)
+
+
+@dataclass(slots=True)
+class DrawnSection:
+    """A section of one run's page: its blocks, and `finding`, what they say in a sentence, which stands as its heading."""
+
+    anchor: str
+    title: str
+    intro: str
+    blocks: list[Block] = field(default_factory=list)
+    finding: str = ""
+
+    @property
+    def shown(self) -> list[Block]:
+        """Returns the blocks, those of which nothing is there for the same reasons united into one."""
+        united: dict[tuple[str, ...], list[Block]] = {}
+        for block in self.blocks:
+            if block.is_absent:
+                united.setdefault(tuple(block.absent), []).append(block)
+        firsts = {
+            id(first): dataclasses.replace(first, others=tuple(block.task_id for block in rest))
+            for first, *rest in united.values()
+        }
+        return [firsts.get(id(block), block) for block in self.blocks if id(block) in firsts or not block.is_absent]
+
+    def add(self, task_id: str = "", heading: str = "", *, figure: str = "") -> Block:
+        """Adds the block of a task, or one of the whole run, and returns it."""
+        self.blocks.append(Block(task_id=task_id, heading=heading, figure=figure))
+        return self.blocks[-1]
+
+    def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:
+        """Adds a block for each task of the run; gives the task, the block and the task's rows of the scorecard."""
+        for task_id, rows in by(scorecard, "task_id").items():
+            yield task_id, self.add(task_id), rows
+
+
+def by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
+    """Returns rows by a column, in their order."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[column], []).append(row)
+    return groups
+
+
+def by_pair(rows: Sequence[Row]) -> dict[Pair, list[Row]]:
+    """Returns rows by model and strategy, in their order; rows without a model (PSS between models) are left aside."""
+    groups: dict[Pair, list[Row]] = {}
+    for row in rows:
+        if row["model_id"] is not None:
+            groups.setdefault((row["model_id"], row["strategy"]), []).append(row)
+    return groups
+
+
+def keyed(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
+    """Returns the last row of each combination of columns."""
+    return {tuple(row[column] for column in columns): row for row in rows}

@@ -1,0 +1,161 @@
+"""What the templates print with: other people's words escaped and isolated, figures with their names and values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from html import escape as html_escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from promptaudit.report.blocks.blocks import Table
+from promptaudit.report.blocks.cells import Cell, Printed, Traced, cells_of, exact, parts, rows_of
+from promptaudit.system.display.figures import NAME, count, cut, interval, number, percent, shown, usd, when
+from promptaudit.warehouse import Row
+from promptaudit.warehouse.figure_names import row_id
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@functools.cache
+def environment(folder: Path) -> Environment:
+    """Returns the templates of a folder: whatever they print is escaped, and a value that is not there is an error."""
+    import jinja2
+
+    templates = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader(folder),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters.update(FILTERS)
+    return templates
+
+
+def said(text: str) -> Markup:
+    """Returns somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
+    return Markup(_said(text))  # noqa: S704 - escaped there
+
+
+def _said(text: str) -> str:
+    safe = html_escape(shown(text))
+    return safe if text.isascii() else f"<bdi>{safe}</bdi>"
+
+
+def name(text: str | None) -> Markup:
+    """Returns a name, cut."""
+    return Markup("–") if text is None else said(cut(text, NAME))
+
+
+def printed(cell: Printed) -> Markup:
+    """Returns what stands in one cell: words as words, a figure with its name and its value at full precision."""
+    return Markup(_printed(cell))  # noqa: S704 - escaped there
+
+
+def _printed(cell: Printed, *, is_named: bool = False) -> str:
+    return "".join(_figure(part, is_named=is_named) for part in parts(cell))
+
+
+def _figure(part: str | Cell, *, is_named: bool) -> str:
+    if isinstance(part, str):
+        return _said(part)
+    value, text, name = html_escape(part.exact), html_escape(part.text), html_escape(part.figure)
+    figure = f'<data value="{value}" data-figure="{name}">{text}</data>'
+    figure = f"<strong>{figure}</strong>" if part.is_strong else figure
+    return f'<span title="{name}">{figure}</span>' if is_named else figure
+
+
+def lines(table: Table, trace: Callable[[str], Markup], most: int) -> Markup:
+    """Returns the first `most` rows of a table, with the names of the marts' rows where it prints a figure that has a name."""
+    n_text = len(table.columns) - table.n_figures
+    opened = [
+        '<th scope="row">' if place < table.n_heads else "<td>" if place < n_text else '<td class="n">'
+        for place in range(len(table.columns))
+    ]
+    closed = ["</th>" if place < table.n_heads else "</td>" for place in range(len(table.columns))]
+    with_names = is_traced(table)
+    out = []
+    for row in table.rows[:most]:
+        cells = [
+            start + _printed(cell, is_named=not table.has_traces) + end
+            for start, cell, end in zip(opened, row, closed, strict=False)
+        ]
+        if with_names:
+            cells.append(f'<td class="traces">{"".join(map(trace, rows_of(row)))}</td>')
+        out.append(f"<tr>{''.join(cells)}</tr>\n")
+    return Markup("".join(out))  # noqa: S704 - escaped cell by cell
+
+
+def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callable[[str], Markup]:
+    """Prints the name of a mart's row, as a link where a page about it is there: `<base>traces/<run>/<row>.html`."""
+    folder = f"{base}traces/{quote(audit_run_id, safe='')}"
+
+    def trace(row: str) -> Markup:
+        code = f'<code class="trace">{html_escape(row)}</code>'
+        link = f'<a href="{html_escape(f"{folder}/{quote(row)}.html")}">{code}</a>' if row in traces else code
+        return Markup(link)  # noqa: S704 - escaped above
+
+    return trace
+
+
+def width(share: float) -> str:
+    """Returns a share as a CSS width."""
+    return f"{100 * min(1.0, max(0.0, share)):.1f}%"
+
+
+def range_bar(value: float | None, low: float | None, high: float | None) -> Markup:
+    """Returns a figure and its interval as a mark on a line from 0 to 1; nothing without a figure."""
+    if value is None:
+        return Markup("")
+    span = ""
+    if low is not None and high is not None:
+        start, end = min(1.0, max(0.0, low)), min(1.0, max(0.0, high))
+        span = f'<i style="left:{width(start)};width:{width(end - start)}"></i>'
+    return Markup(f'<span class="range" aria-hidden="true">{span}<b style="left:{width(value)}"></b></span>')  # noqa: S704 - numbers
+
+
+def traced(row: Row, mart: str) -> Traced:
+    """Prints the columns of a mart's row with their names."""
+    return Traced(mart, row)
+
+
+def is_traced(table: Table) -> bool:
+    """Returns whether a table names the rows that its figures are from."""
+    return table.has_traces and any(map(cells_of, table.rows))
+
+
+def said_plainly(text: str) -> str:
+    """Returns a name for an attribute, where no element isolates it."""
+    return cut(text, NAME)
+
+
+def row_name(row: Mapping[str, Any], mart: str) -> str:
+    """Returns the name of a mart's row."""
+    return row_id(mart, row)
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "said": said,
+    "name": name,
+    "number": number,
+    "interval": interval,
+    "percent": percent,
+    "usd": usd,
+    "count": count,
+    "when": when,
+    "range_bar": range_bar,
+    "width": width,
+    "printed": printed,
+    "traced": traced,
+    "row_name": row_name,
+    "rows_of": rows_of,
+    "exact": exact,
+    "is_traced": is_traced,
+    "lines": lines,
+    "said_plainly": said_plainly,
+}

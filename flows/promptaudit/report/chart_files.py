@@ -1,0 +1,239 @@
+"""Writes charts of a report as SVG and PNG, at a size and in colours that go into a paper, with their data as CSV.
+
+Tables across tasks, which papers print, are written beside them (`table_files.py`).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from promptaudit.registry.errors import UsageError, WarehouseError, nearest
+from promptaudit.report.blocks.blocks import Block, DrawnSection
+from promptaudit.report.charts.drawing import WIDTH, Drawing, Source
+from promptaudit.report.charts.plot import PADDING, plotted
+from promptaudit.report.charts.scales import FONT_SIZE, fitted, width_of
+from promptaudit.report.data import ReportData
+from promptaudit.report.page import sections
+from promptaudit.report.sections.room import unlimited
+from promptaudit.report.table_files import as_csv, as_latex
+from promptaudit.system.display.figures import shown
+from promptaudit.system.display.spreadsheet import CsvRows, number_or_cell
+from promptaudit.system.files import SHARED, write_bytes, write_text
+from promptaudit.warehouse import Row
+
+STYLE = Path(__file__).with_name("report.css")
+PIXELS_AN_INCH = 96  # of a page: a chart is 3.5 inches wide, a column of a paper
+DOTS_AN_INCH = 300  # of a PNG
+POINTS_AN_INCH = 72
+KEY, LINE = 9, 16  # pixels of a legend's patch of colour and of its line
+MOST_NAME = 120  # characters of a file's name
+_COLOUR = re.compile(r"--([a-z]+): (#[0-9a-f]{6})")
+
+
+FIGURES: Mapping[str, str] = {
+    "sensitivity": "errica-2025-sensitivity-by-sample",
+    "sensitivity_by_class": "errica-2025-sensitivity-by-class",
+    "label_distributions": "errica-2025-labels-of-samples",
+    "consistency": "errica-2025-consistency-by-class",
+    "sensitivity_against_consistency": "errica-2025-sensitivity-against-consistency",
+    "sample_consistency": "errica-2025-consistency-by-sample",
+    "sample_pairs": "errica-2025-pairs-of-samples",
+    "measures_by_wordings": "errica-2025-by-number-of-wordings",
+    "stability_by_repetition": "barrie-2025-pss-by-repetition",
+    "stability_by_wording": "barrie-2025-pss-by-paraphrase-temperature",
+    "stability_by_model": "barrie-2025-pss-by-model",
+    "distinct_answers": "barrie-2025-distinct-answers",
+    "answer_formats": "barrie-2025-answers-out-of-format",
+    "subsamples": "barrie-2025-pss-by-share-of-samples",
+    "stability_across_tasks": "barrie-2025-all-tasks",
+    "accuracy_by_variant": "hua-2025-accuracy-by-template",
+    "scoring": "hua-2025-rule-against-judge",
+    "rankings": "hua-2025-rankings",
+}
+"""The sections that are figures of the three papers, and what their files are called."""
+
+
+class _Chart(NamedTuple):
+    stem: str  # of its files
+    source: Source
+    legend: tuple[tuple[str, str], ...]
+
+
+class _Key(NamedTuple):
+    place: int  # pixels from the left
+    colour: str  # empty: the line above goes on
+    text: str
+
+
+def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Writes the charts of the papers' figures into the folder, and tables across tasks; returns the files.
+
+    These are the charts of all tasks, also those that a page has no room for, in the colours of the light page. A chart is named
+    as in `FIGURES`, else after the section, and by what tells it from the others there. `only` names the sections by the anchors
+    of the page that are written instead. A file of that name is replaced. Raises UsageError for a section without charts,
+    WarehouseError where the folder or a file cannot be written.
+    """
+    import vl_convert
+
+    with unlimited():
+        content = sections(data)
+    everything = [*content.first, *content.others]
+    known = {section.anchor: section for section in everything if any(block.panels for block in section.blocks)}
+    for name in only:
+        if name not in known:
+            msg = f"--only {name}: no section with charts is called so{nearest(name, known)}"
+            raise UsageError(msg)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"{folder}: cannot be written: {error.strerror}"
+        raise WarehouseError(msg) from None
+    colours = _colours()
+    written: list[Path] = []
+    stems: set[str] = set()
+    for chart in (each for anchor in known if anchor in (only or FIGURES) for each in _charts(known[anchor])):
+        svg, stem = _as_svg(chart, colours), _free(chart.stem, stems)
+        png = vl_convert.svg_to_png(svg, scale=POINTS_AN_INCH / PIXELS_AN_INCH, ppi=DOTS_AN_INCH)
+        written += [
+            write_text(svg, folder / f"{stem}.svg", SHARED),
+            write_bytes(png, folder / f"{stem}.png", SHARED),
+            write_text(_as_csv(chart.source.rows), folder / f"{stem}.csv", SHARED),
+        ]
+    return written + ([] if only else _write_tables(everything, folder))
+
+
+def _write_tables(everything: Sequence[DrawnSection], folder: Path) -> list[Path]:
+    written = []
+    for section in everything:
+        for table in (each for block in section.blocks for each in block.tables if each.file and each.rows):
+            stem = folder / _file_name("table", section.anchor, table.file)
+            written += [
+                write_text(as_csv(table), stem.with_suffix(".csv"), SHARED),
+                write_text(as_latex(table), stem.with_suffix(".tex"), SHARED),
+            ]
+    return written
+
+
+def _charts(section: DrawnSection) -> Iterator[_Chart]:
+    """Yields the charts of a section; those of one figure are told apart by their names."""
+    for figure, blocks in _by_figure(section.blocks).items():
+        drawn = [
+            (block, panel, panel.drawing)
+            for block in blocks
+            for panel in block.panels
+            if isinstance(panel.drawing, Drawing)
+        ]
+        names = _names([(block.task_id, panel.name, panel.beside, panel.detail) for block, panel, _ in drawn])
+        for name, (block, _, drawing) in zip(names, drawn, strict=True):
+            stem = _file_name(FIGURES.get(section.anchor, section.anchor), figure, name)
+            yield _Chart(stem, drawing.source, tuple(block.legend))
+
+
+def _free(stem: str, taken: set[str]) -> str:
+    """Returns a name that no other chart has, with a number behind it where names are alike in plain letters, and takes it."""
+    numbered = (f"{stem}-{place}" for place in count(2))
+    free = stem if stem not in taken else next(each for each in numbered if each not in taken)
+    taken.add(free)
+    return free
+
+
+def _names(panels: Sequence[Sequence[str]]) -> list[str]:
+    """Returns what panels are called: task, name and respect as far as they tell them apart, the detail where they do not."""
+    told = [place for place in range(3) if len({about[place] for about in panels}) > 1]
+    if len({about[:3] for about in panels}) < len(panels):
+        told.append(3)
+    return [" · ".join(about[place] for place in told if about[place]) for about in panels]
+
+
+def _by_figure(blocks: Sequence[Block]) -> dict[str, list[Block]]:
+    parts: dict[str, list[Block]] = {}
+    for block in blocks:
+        parts.setdefault(block.figure, []).append(block)
+    return parts
+
+
+def _file_name(*names: str) -> str:
+    """Returns names as one that every file system takes: letters and digits of ASCII, and hyphens."""
+    parts = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") for name in names)
+    return "-".join(part for part in parts if part)[:MOST_NAME].strip("-")
+
+
+def _colours() -> dict[str, str]:
+    """Returns the colours of the light page by their names: the first rule of its style."""
+    text = STYLE.read_text("utf-8")
+    return dict(_COLOUR.findall(text[: text.index("}")]))
+
+
+def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
+    """Returns the drawing of the page without the titles of its marks, its colours written out, on white, its legend below it."""
+    source, lines = chart.source, list(_legend_lines(chart.legend))
+    spec = {"layer": source.layers, "width": WIDTH, "height": source.height}
+    inner = str(plotted(spec, source.datasets, "", {})).removesuffix("</svg>").split(">", 1)[1]
+    whole = source.height + LINE * len(lines)
+    rules = "".join(
+        f".fill-{name}{{fill:{colour}}}.stroke-{name}{{stroke:{colour}}}" for name, colour in colours.items()
+    )
+    text = f"text{{font-family:Helvetica,Arial,sans-serif;font-size:{FONT_SIZE}px;fill:{colours['ink']}}}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(source.label)}" '
+        f'width="{WIDTH}" height="{whole}" viewBox="0 0 {WIDTH} {whole}"><style>{text}{rules}</style>'
+        f'<rect width="{WIDTH}" height="{whole}" fill="#ffffff"/>{inner}'
+        + "".join(_legend(keys, source.height + LINE * place) for place, keys in enumerate(lines))
+        + "</svg>\n"
+    )
+
+
+def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
+    """Yields the keys of each line of a legend; one that is wider than the chart goes on in lines of its own."""
+    line: list[_Key] = []
+    place = PADDING
+    for colour, meaning in legend:
+        for nth, piece in enumerate(_wrapped(shown(meaning))):
+            width = KEY + 4 + round(width_of(piece)) + 12
+            if line and (nth or place + width > WIDTH):
+                yield line
+                line, place = [], PADDING
+            line.append(_Key(place, "" if nth else colour, piece))
+            place += width
+    if line:
+        yield line
+
+
+def _wrapped(text: str) -> list[str]:
+    """Returns a text in pieces that fit beside a patch of colour."""
+    most = WIDTH - 2 * PADDING - KEY - 4
+    pieces: list[str] = []
+    for word in text.split(" "):
+        if pieces and width_of(f"{pieces[-1]} {word}") <= most:
+            pieces[-1] += f" {word}"
+        else:
+            pieces.append(fitted(word, most))
+    return pieces
+
+
+def _legend(keys: Sequence[_Key], top: int) -> str:
+    patches = (
+        f'<rect class="fill-{key.colour}" x="{key.place}" y="{top + 3}" width="{KEY}" height="{KEY}"/>'
+        for key in keys
+        if key.colour
+    )
+    texts = (
+        f'<text x="{key.place + KEY + 4}" y="{top + 3 + KEY}">{escape(key.text, quote=False)}</text>' for key in keys
+    )
+    return "".join((*patches, *texts))
+
+
+def _as_csv(drawn: Sequence[Row]) -> str:
+    """Returns what is drawn, a row a mark, at full precision; `figure` is the name that `trace` takes, where a mark has one."""
+    out = io.StringIO()
+    rows, names = CsvRows(out), list(dict.fromkeys(name for row in drawn for name in row))
+    rows.row(names)
+    for values in ([row.get(name) for name in names] for row in drawn):
+        rows.row(number_or_cell(value) if isinstance(value, str) else value for value in values)
+    return out.getvalue()

@@ -1,0 +1,236 @@
+"""Draws a chart of layers (`layers.py`) as inline SVG whose colours are classes of the page's style: no library, no script."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from markupsafe import Markup
+
+from promptaudit.report.charts.layers import Spec, passes, stacked
+from promptaudit.report.charts.marks import PAINTERS, Frame, px
+from promptaudit.report.charts.scales import (
+    FONT_SIZE,
+    Bands,
+    Linear,
+    Scale,
+    fitted,
+    niced,
+    ticks,
+    width_of,
+    written,
+)
+from promptaudit.warehouse import Row
+
+Rows = Sequence[Row]
+
+PADDING = 6
+TICK, LABEL_PADDING, TITLE_PADDING, N_TICKS = 4, 4, 6, 5
+NAME_LIMIT = 180  # pixels of a label
+BARS = ("bar", "rect")
+ROOM_BETWEEN_LABELS = 3
+OFFSETS = 0.2  # room between and around names that have several series
+
+
+def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[str, str]) -> Markup:
+    """Draws the chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text.
+
+    fields: what the title of a mark says of its row, with headings; where there are none, marks have no titles.
+    """
+    width, height = spec["width"], spec["height"]
+    layers = [(layer, [row for row in data[layer["data"]["name"]] if _is_in(layer, row)]) for layer in spec["layer"]]
+    x, y = _Axis("x", layers), _Axis("y", layers)
+    below = (TICK + x.padding + FONT_SIZE + (TITLE_PADDING + FONT_SIZE if x.title else 0)) if x.has_labels else 0
+    bottom = height - PADDING - below
+    top = PADDING + (FONT_SIZE / 2 if y.has_labels else 0)
+    left: float = PADDING
+    if y.has_labels:
+        y.laid(bottom, top)
+        longest = max((width_of(text) for _, text in y.labels()), default=0)
+        left += (FONT_SIZE + TITLE_PADDING if y.title else 0) + longest + y.padding + y.tick
+    y.laid(bottom, top)
+    right = width - PADDING
+    for _ in range(2):  # the last label may reach over the end
+        x.laid(left, right)
+        over = max((place + width_of(text) / 2 for place, text in x.labels()), default=0) - (width - PADDING)
+        right -= max(0, over)
+    frame = Frame(x.laid(left, right), y.laid(bottom, top), (left, top, right, bottom), _others(layers), fields)
+    inner = "".join(
+        (
+            *_ruled(x, y, frame),
+            *(PAINTERS[layer["mark"]["type"]](layer, rows, frame) for layer, rows in layers),
+        )
+    )
+    return Markup(  # noqa: S704 - numbers, names of classes, and escaped text
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
+        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">{inner}</svg>'
+    )
+
+
+def _is_in(layer: Spec, row: Row) -> bool:
+    """Returns whether a layer draws a row: it passes the layer's filters, and has the figures that say where it lies."""
+    uses = (layer["encoding"].get(side, {}) for side in ("x", "x2", "y", "y2"))
+    places = [use["field"] for use in uses if "field" in use] if layer["mark"]["type"] in BARS else []
+    return all(passes(row, each["filter"]) for each in layer.get("transform", ())) and all(
+        row.get(field) is not None for field in places
+    )
+
+
+Layers = Sequence[tuple[Spec, Rows]]
+
+
+class _Axis:
+    """What the layers of a chart say of one of its directions, together."""
+
+    def __init__(self, side: str, layers: Layers) -> None:
+        self.side = side
+        self.uses = [(layer, rows, layer["encoding"][side]) for layer, rows in layers if side in layer["encoding"]]
+        own = [use for _, _, use in self.uses]
+        self.title: str = next((use["title"] for use in own if use.get("title")), "")
+        self.axis: Spec = next((use["axis"] or {} for use in own if "axis" in use), {})
+        self.has_labels = any(use.get("axis", {}) is not None for use in own)
+        self.padding: float = self.axis.get("labelPadding", LABEL_PADDING)
+        self.is_number = bool(own) and own[0]["type"] == "quantitative"
+        self.tick = TICK if self.axis.get("ticks", True) else 0
+        self.has_grid = side == "y" and self.is_number and self.axis.get("grid", True) and self.has_labels
+        self.scale_spec: Spec = next((use["scale"] for use in own if "scale" in use), {})
+        self.is_offset = any(f"{side}Offset" in layer["encoding"] for layer, _, _ in self.uses)
+        self.domain = self._numbers() if self.is_number else self._names()
+        self.scale: Scale = Linear(low=0, high=1, start=0, end=1)
+
+    def _numbers(self) -> list[float]:
+        if "domain" in self.scale_spec:
+            return [float(end) for end in self.scale_spec["domain"]]
+        fields = [
+            (rows, layer["encoding"].get(side, {}).get("field")) for layer, rows, _ in self.uses for side in self._ends
+        ]
+        values = [row[field] for rows, field in fields if field for row in rows if row.get(field) is not None]
+        if self.side == "y":
+            values += [end for layer, rows, _ in self.uses for _, _, end in stacked(layer, rows)]
+        return list(niced(min([0, *values]), max([0, *values]) or 1))
+
+    @property
+    def _ends(self) -> tuple[str, str]:
+        return self.side, f"{self.side}2"
+
+    def _names(self) -> list[Any]:
+        if "domain" in self.scale_spec:
+            return list(self.scale_spec["domain"])
+        order = next((use["sort"] for _, _, use in self.uses if "sort" in use), None)
+        known = dict.fromkeys(row[use["field"]] for _, rows, use in self.uses for row in rows)
+        return [name for name in order if name in known] if order is not None else sorted(known)
+
+    def laid(self, start: float, end: float) -> Scale:
+        """Lays the scale over these pixels."""
+        if self.is_number:
+            self.scale = Linear(
+                low=self.domain[0],
+                high=self.domain[1],
+                start=start,
+                end=end,
+                is_clamped=self.scale_spec.get("clamp", False),
+            )
+            return self.scale
+        low, high = min(start, end), max(start, end)  # names go down
+        if self.scale_spec.get("type") == "point":
+            self.scale = Bands(
+                names=self.domain,
+                start=low,
+                end=high,
+                between=1.0,
+                around=0.5 + self.scale_spec.get("padding", 0) - 0.5,
+            )
+        elif self.is_offset:
+            self.scale = Bands(names=self.domain, start=low, end=high, between=OFFSETS, around=OFFSETS)
+        else:
+            is_bar = any(layer["mark"]["type"] in BARS for layer, _, _ in self.uses)
+            self.scale = Bands(
+                names=self.domain, start=low, end=high, between=0.1 if is_bar else 1.0, around=0.05 if is_bar else 0.5
+            )
+        return self.scale
+
+    def marked(self) -> list[tuple[float, str]]:
+        """Returns places of ticks with their labels."""
+        if isinstance(self.scale, Bands):
+            chosen = self.axis.get("values", self.domain)
+            return [
+                (self.scale(name), fitted(str(name), self.axis.get("labelLimit", NAME_LIMIT)))
+                for name in chosen
+                if name in self.domain
+            ]
+        n, form = self.axis.get("tickCount", N_TICKS), self.axis.get("format")
+        values, step = ticks(self.domain[0], self.domain[1], n, self.axis.get("tickMinStep"))
+        low, high = sorted(self.domain)
+        chosen = [value for value in self.axis.get("values", values) if low <= value <= high]
+        most = max(map(abs, self.domain))
+        return [(self.scale(value), written(value, form, step, most)) for value in chosen]
+
+    def labels(self) -> list[tuple[float, str]]:
+        """Returns the labels that have room: every second one, as long as two would touch."""
+        if not self.has_labels:
+            return []
+        labels = self.marked()
+        while len(labels) > 1 and self._touch(labels):
+            labels = labels[::2]
+        return labels
+
+    def _touch(self, labels: Sequence[tuple[float, str]]) -> bool:
+        if not self.is_number and self.side == "y":
+            return False
+        for (one, first), (other, second) in itertools.pairwise(labels):
+            room = FONT_SIZE if self.side == "y" else (width_of(first) + width_of(second)) / 2 + ROOM_BETWEEN_LABELS
+            if abs(other - one) < room:
+                return True
+        return False
+
+
+def _others(layers: Layers) -> dict[str, Spec]:
+    """Returns the scales of the channels that are no place: the first that says one."""
+    scales: dict[str, Spec] = {}
+    for layer, _ in layers:
+        for channel, use in layer["encoding"].items():
+            if channel not in {"x", "y"} and "scale" in use:
+                scales.setdefault(channel, use["scale"])
+    return scales
+
+
+def _ruled(x: _Axis, y: _Axis, frame: Frame) -> Iterator[str]:
+    """Grid, axes, labels and titles."""
+    left, top, right, bottom = frame.box
+    lines, texts = "", ""
+    if y.has_labels:
+        marked, shown = y.marked(), y.labels()
+        places = [place for place, _ in marked]
+        if y.has_grid:
+            lines += "".join(f"M{px(left)} {px(place)}H{px(right)}" for place in places)
+        lines += f"M{px(left)} {px(top)}V{px(bottom)}"
+        if y.tick:
+            lines += "".join(f"M{px(left)} {px(place)}h-{TICK}" for place in places)
+        at = px(left - y.tick - y.padding)
+        texts += '<g text-anchor="end">'
+        texts += "".join(
+            f'<text x="{at}" y="{px(place + 4)}">{escape(text, quote=False)}</text>' for place, text in shown
+        )
+        texts += "</g>"
+        if y.title:
+            texts += (
+                f'<text text-anchor="middle" transform="translate({PADDING + FONT_SIZE - 2} {px((top + bottom) / 2)})'
+                f'rotate(-90)">{escape(y.title, quote=False)}</text>'
+            )
+    if x.has_labels:
+        lines += f"M{px(left)} {px(bottom)}H{px(right)}"
+        lines += "".join(f"M{px(place)} {px(bottom)}v{TICK}" for place, _ in x.marked())
+        at = px(bottom + TICK + x.padding + FONT_SIZE - 2)
+        texts += '<g text-anchor="middle">'
+        texts += "".join(
+            f'<text x="{px(place)}" y="{at}">{escape(text, quote=False)}</text>' for place, text in x.labels()
+        )
+        if x.title:
+            under = px(bottom + TICK + x.padding + 2 * FONT_SIZE + TITLE_PADDING - 3)
+            texts += f'<text x="{px((left + right) / 2)}" y="{under}">{escape(x.title, quote=False)}</text>'
+        texts += "</g>"
+    if lines:
+        yield f'<path class="stroke-line" fill="none" d="{lines}"/>'
+    yield texts

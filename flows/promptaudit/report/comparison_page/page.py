@@ -1,0 +1,121 @@
+"""Writes the page about a comparison beside the pages of runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptaudit.marts.comparison.result import RunComparison, run_comparison
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.report import BELOW, page_size
+from promptaudit.report.blocks.filters import environment, trace_links
+from promptaudit.report.comparison_page.gather import ComparisonData, gather
+from promptaudit.report.comparison_page.heat import heat
+from promptaudit.report.comparison_page.opening import next_command, verdict_of
+from promptaudit.report.comparison_page.sections import sections
+from promptaudit.report.record import held_if_free, record
+from promptaudit.report.sections import guide
+from promptaudit.report.trace_pages import css
+from promptaudit.system.display.figures import NAME, cut
+from promptaudit.system.display.policy import Policy
+from promptaudit.system.files import private_folder, write_text
+from promptaudit.system.settings import Settings
+from promptaudit.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from promptaudit.system.display.progress import Progress
+
+TEMPLATE = "comparison.html.j2"
+MOST_CAUSES = 2
+ROWS = (2000, 500, *page_size.ROWS)
+_ID = re.compile(r'<meta name="comparison" content="([0-9a-f]{32})">')
+
+
+def write_page(
+    warehouse: Warehouse, comparison: RunComparison, text: Policy | None = None, *, is_held: bool = True
+) -> Path | None:
+    """Writes `reports/comparison-<id>.html` about a published comparison beside the published copy; returns its path.
+
+    A comparison without rows has no page. Its hash lands and is sealed where the warehouse is held by the caller, so that
+    `verify` knows it again. text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, none of sensitive tasks.
+    """
+    if not comparison.measures:
+        return None
+    page = _page(warehouse, comparison, text)
+    path = warehouse.places.comparison(comparison.comparison_id)
+    private_folder(path.parent)
+    write_text(page, path)
+    if is_held:
+        record(warehouse, comparison.measures[0]["candidate_run_id"], {f"{BELOW}/{path.name}": page})
+    return path
+
+
+def write_if_possible(
+    warehouse: Warehouse, comparison: RunComparison, text: Policy | None, progress: Progress
+) -> Path | None:
+    """Writes the page, recorded where nobody else holds the warehouse; a page that cannot be written is no error."""
+    try:
+        with held_if_free(warehouse, progress) as is_held:
+            return write_page(warehouse, comparison, text, is_held=is_held)
+    except WarehouseError as error:
+        progress.warn(f"the page about the comparison is not written: {error}")
+        return None
+
+
+def write_again(warehouse: Warehouse, comparison_ids: Iterable[str]) -> None:
+    """Writes the pages of these comparisons anew where they are there; a page goes whose comparison has no rows any more."""
+    for comparison_id in comparison_ids:
+        path = warehouse.places.comparison(comparison_id)
+        if path.is_file() and write_page(warehouse, run_comparison(warehouse, comparison_id)) is None:
+            path.unlink()
+
+
+def as_written(warehouse: Warehouse, page: str, text: Policy | None = None) -> str | None:
+    """Returns the page about the comparison that a page is about, as it would be written now; None for another page."""
+    named = _ID.search(page)
+    comparison = None if named is None else run_comparison(warehouse, named[1])
+    return None if comparison is None or not comparison.measures else _page(warehouse, comparison, text)
+
+
+def _page(warehouse: Warehouse, comparison: RunComparison, text: Policy | None) -> str:
+    return page_of(gather(warehouse, comparison, text or Settings().text))
+
+
+def title_of(data: ComparisonData) -> str:
+    """Returns which two are compared."""
+    names = [cut(side.run.audit_id if side.called is None else side.called, NAME) for side in data.sides]
+    return f"Two runs of {names[0]}" if names[0] == names[1] else " and ".join(names)
+
+
+def page_of(data: ComparisonData) -> str:
+    """Returns the page as text, without a script. Data reach the template as values: escaped, made visible, isolated."""
+    base, candidate = data.sides
+    first = data.comparison.measures[0]
+    template = environment(Path(__file__).parents[1]).get_template(TEMPLATE)
+
+    def drawn(most_rows: int) -> str:
+        return template.render(
+            comparison_id=data.comparison.comparison_id,
+            title=title_of(data),
+            sides=(base, candidate),
+            is_of_one_run=base.run.audit_run_id == candidate.run.audit_run_id,
+            min_effect=first["min_effect"],
+            verdict=verdict_of(data),
+            causes=data.causes,
+            most_causes=MOST_CAUSES,
+            is_recorded_alike=not data.comparison.changes,
+            largest=data.largest,
+            moved=data.moved,
+            example=data.example,
+            next_command=next_command(data),
+            heat=heat(data.comparison.measures),
+            sections=sections(data.comparison),
+            trace=trace_links(candidate.run.audit_run_id, frozenset(), ""),
+            most_rows=most_rows,
+            tracing=guide.TRACING,
+            css=css(),
+        )
+
+    return page_size.drawn_to_fit(drawn, ROWS)[0]

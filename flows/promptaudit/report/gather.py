@@ -1,0 +1,58 @@
+"""Gathers a run's figures from the published marts as plain rows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from promptaudit.query.history.nights import MOST_NIGHTS, gather_nights
+from promptaudit.report.ask_copy import Copy, rows
+from promptaudit.report.blocks.blocks import by
+from promptaudit.report.contents import SECTIONS
+from promptaudit.report.data import ReportData
+from promptaudit.report.gather_answers import GridAnswers, gather_answers
+from promptaudit.report.gather_judging import gather_judging
+from promptaudit.report.queries import query
+from promptaudit.report.summary import gate_of, summarise
+from promptaudit.system.display.policy import Policy, Texts
+from promptaudit.warehouse import Row, Warehouse
+
+OF_PAGE = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
+OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.queries}))
+
+
+def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> ReportData:
+    """Returns everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
+    with warehouse.published.connect() as con:
+        copy = Copy(con, warehouse, audit_run_id, Texts(text))
+        return _gathered(copy, warehouse, gather_answers(con, audit_run_id, copy.texts))
+
+
+def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportData:
+    rows_of_queries = {name: copy(query(name)) for name in OF_PAGE}
+    rows_of_queries["changes"] = _unquoted(copy, warehouse, rows_of_queries["changes"])
+    gate = gate_of(warehouse, copy.run)
+    return ReportData(
+        run=copy.run,
+        texts=copy.texts,
+        gate=gate,
+        summary=summarise(copy, gate, rows_of_queries),
+        judging=gather_judging(copy),
+        answers=answers,
+        nights=gather_nights(copy, query("nights"), MOST_NIGHTS),
+        has_formats_page=warehouse.places.formats_page(copy.run["audit_run_id"]).is_file(),
+        n_checks=copy(query("n_checks"))[0]["n_checks"],
+        of_sections={name: copy(query(name)) for name in OF_SECTIONS},
+        **rows_of_queries,
+    )
+
+
+def _unquoted(copy: Copy, warehouse: Warehouse, compared: list[Row]) -> list[Row]:
+    """Returns the measures that were compared, with reasons that quote no text which is left out."""
+    if all(copy.texts.of(row["task_id"]) != "none" for row in compared):
+        return compared
+    recorded = query("recorded_changes")
+    return [
+        row
+        for comparison, own in by(compared, "comparison_id").items()
+        for row in copy.texts.unquoted(own, rows(warehouse, recorded, copy.run["audit_run_id"], comparison=comparison))
+    ]

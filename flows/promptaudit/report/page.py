@@ -1,0 +1,226 @@
+"""Renders the gathered figures as one self-contained HTML page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from promptaudit.registry.mart_columns import MartColumn, scorecard_columns
+from promptaudit.report import page_size
+from promptaudit.report.answers_grid import section as answers_grid
+from promptaudit.report.blocks.blocks import DrawnSection
+from promptaudit.report.blocks.filters import environment, trace_links
+from promptaudit.report.charts import parts
+from promptaudit.report.charts.parts import only, parted
+from promptaudit.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
+from promptaudit.report.data import ReportData
+from promptaudit.report.inline_script import inline
+from promptaudit.report.sections import guide, identity
+from promptaudit.report.sections.extremes import ends
+from promptaudit.report.sections.format_gate import format_gate
+from promptaudit.report.sections.gate_rules import gate_rules
+from promptaudit.report.sections.heat import heat
+from promptaudit.report.sections.nights import nights
+from promptaudit.report.sections.scoring import scoring
+from promptaudit.report.sections.wavering_samples import finding as samples_finding
+from promptaudit.report.sections.wavering_samples import samples
+from promptaudit.system.display.figures import NAME, count, cut
+from promptaudit.warehouse import Row
+
+TEMPLATE = "report.html.j2"
+SCRIPT = Path(__file__).with_name("report.js")
+MOST_SCORECARD = 120
+MOST_CAUSES = 5
+NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
+
+
+def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
+    """Returns the page as text, whole. Data reach the template as values: escaped, made visible, isolated; never as markup.
+
+    Of a run of many tasks it has the charts and tables of those whose answers depend most on the wording.
+    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
+    """
+    content = sections(data)
+    page = ""
+    for most in page_size.fewer(parts.MOST_GROUPS):
+        first, *others = _parts(data, content, most)
+        n_left_out = sum(map(len, others))
+        draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
+        page, _ = page_size.drawn_to_fit(draw)
+        if page_size.fits(page):
+            break
+    return answers_grid.filled_in(page, data)
+
+
+def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
+    """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
+    content = sections(data)
+    pages: list[str] = []
+    for most in page_size.fewer(parts.MOST_GROUPS):
+        tasks_of, pages = _parts(data, content, most), []
+        rows: Sequence[int] = page_size.ROWS
+        for place, tasks in enumerate(tasks_of, start=1):
+            part = Part(place, tasks_of) if len(tasks_of) > 1 else None
+            draw = partial(_rendered, data, content.of(tasks if part else None), traces, "", part=part)
+            page, n = page_size.drawn_to_fit(draw, rows)
+            rows = tuple(each for each in rows if each <= n)  # all pages are much alike
+            pages.append(page)
+        if all(map(page_size.fits, pages)):
+            break
+    return [answers_grid.filled_in(pages[0], data), *pages[1:]]
+
+
+def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]]:
+    """Returns the tasks of each page; what is of no task of the scorecard is on all of the run, and stands on the first."""
+    first, *others = parted(data.scorecard, {row["model_id"] for row in data.references}, most)
+    known = first.union(*others)
+    rest = frozenset(block.task_id for section in content.measured for block in section.blocks) - known
+    return [first | rest, *others]
+
+
+def _rendered(
+    data: ReportData,
+    content: Content,
+    traces: frozenset[str],
+    base: str,
+    most_rows: int,
+    *,
+    part: Part | None = None,
+    n_left_out: int = 0,
+) -> str:
+    is_first = part is None or part.place == 1
+    return (
+        environment(Path(__file__).parent)
+        .get_template(TEMPLATE)
+        .render(
+            trace=trace_links(data.run["audit_run_id"], traces, base),
+            run=data.run,
+            part=part,
+            is_first=is_first,
+            most_rows=most_rows,
+            n_left_out=n_left_out,
+            title=cut(data.run["audit_id"], NAME),
+            opening=data.summary,
+            most_causes=MOST_CAUSES,
+            heat=heat(data),
+            scorecard=_scorecard(data),
+            n_scorecard=len(data.scorecard),
+            scorecard_measures=_measures_of(data.scorecard),
+            scope=scope(data),
+            finding_of={
+                "scorecard": _scorecard_finding(data),
+                "samples": samples_finding(data),
+                "run": identity.line(data),
+            },
+            first=content.first,
+            sections=content.others if is_first else content.measured,
+            samples=samples(data),
+            no_samples=NO_SAMPLES,
+            gate=format_gate.drawn(data),
+            grid_script=inline(answers_grid.SCRIPT),
+            facts=identity.facts(data),
+            identity_tables=identity.tables(data),
+            measures=content.measures,
+            conventions=guide.CONVENTIONS,
+            tracing=guide.TRACING,
+            seal=data.run.get("seal"),
+            script=inline(SCRIPT),
+        )
+    )
+
+
+def _scorecard(data: ReportData) -> list[Row]:
+    """Returns the rows there is room for, in their order: those whose answers depend most on the wording."""
+    references = {row["model_id"] for row in data.references}
+    ranked = sorted(
+        range(len(data.scorecard)),
+        key=lambda place: (
+            data.scorecard[place]["model_id"] in references,
+            -(data.scorecard[place]["sensitivity"] or 0.0),
+            place,
+        ),
+    )
+    return [data.scorecard[place] for place in sorted(ranked[:MOST_SCORECARD])]
+
+
+def _scorecard_finding(data: ReportData) -> str:
+    """Returns between which two groups sensitivity lies, in a sentence."""
+    return ends(data, "Sensitivity", data.scorecard, "sensitivity")
+
+
+def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
+    """Returns the measures that the scorecard has a column for, where it has rows."""
+    return [column for column in scorecard_columns() if column.scorecard is not None] if scorecard else []
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which of the report's pages one is, from 1, and the tasks of each."""
+
+    place: int
+    tasks: list[frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """The sections of a report: before the scorecard, after it, and the measures that they print."""
+
+    first: list[DrawnSection]
+    of_run: list[DrawnSection]
+    measured: list[DrawnSection]
+    measures: tuple[guide.Measure, ...]
+
+    def of(self, tasks: frozenset[str] | None) -> Content:
+        """Returns it with what is measured of these tasks; None: of all."""
+        return self if tasks is None else dataclasses.replace(self, measured=only(self.measured, tasks))
+
+    @property
+    def others(self) -> list[DrawnSection]:
+        """Returns everything after the scorecard."""
+        return [*self.of_run, *self.measured]
+
+
+def sections(data: ReportData) -> Content:
+    """Returns every section that has a chart or a table of figures, in the page's order."""
+    of_run = {section.name: section.drawn(data) for section in OF_RUN}
+    of_run = {name: section for name, section in of_run.items() if section.blocks}
+    measures = (
+        *guide.measures(),
+        *(guide.NIGHTS if nights.name in of_run else ()),
+        *(guide.SCORING if any(section.name in of_run for section in OF_JUDGES) else ()),
+    )
+    # what a run with judges was made for stands before the scorecard
+    names = [gate_rules.name, *([scoring.name] if data.judging.comparisons else [])]
+    first = [of_run.pop(name) for name in names if name in of_run]
+    measured = [(section, section.drawn(data)) for section in OF_TASKS]
+    return Content(
+        first=first,
+        of_run=list(of_run.values()),
+        measured=[drawn for section, drawn in measured if drawn.blocks or not section.is_optional],
+        measures=measures,
+    )
+
+
+def scope(data: ReportData) -> list[str]:
+    """Returns what was asked and what came back, in a few sentences."""
+    card: list[Row] = data.scorecard
+    if not card:
+        return ["Nothing of this run has been measured yet."]
+
+    def several(column: str, word: str, words: str) -> str:
+        n = len({row[column] for row in card})
+        return f"{n} {word if n == 1 else words}"
+
+    planned, landed = (sum(row[f"n_{what}"] or 0 for row in card) for what in ("planned", "landed"))
+    most, repetitions = max(row["n_variants"] for row in card), max(row["n_repetitions"] or 1 for row in card)
+    frequency = "asked once" if repetitions == 1 else f"asked up to {repetitions} times"
+    variants = "one prompt variant" if most == 1 else f"up to {most} prompt variants"
+    tasks, strategies = several("task_id", "task", "tasks"), several("strategy", "strategy", "strategies")
+    out = [f"{several('model_id', 'model', 'models')}, {tasks} and {strategies}; {variants}, {frequency}."]
+    out.append(f"{count(landed)} of {count(planned)} planned answers landed.")
+    if data.run["state"] != "complete":
+        out.append(f"The run is marked {cut(data.run['state'], 20)}.")
+    return out

@@ -1,0 +1,53 @@
+"""Lands the hashes of a report's pages, sealed, so that `verify` knows a page again however the marts have changed since."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from promptaudit.marts.seal import seal_runs
+from promptaudit.registry.errors import WarehouseLocked
+from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse.insert import insert_new
+from promptaudit.warehouse.rows import frame_of
+
+if TYPE_CHECKING:
+    from promptaudit.system.display.progress import Progress
+
+
+@contextmanager
+def held_if_free(warehouse: Warehouse, progress: Progress) -> Iterator[bool]:
+    """Holds the warehouse while a page is written, and yields whether it does: a lake is never held, nor what a run holds."""
+    if warehouse.published.lake is not None:
+        yield False
+        return
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(warehouse.hold(wait_s=0))
+            is_held = True
+        except WarehouseLocked:
+            is_held = False
+            progress.warn(
+                "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
+            )
+        yield is_held
+
+
+def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) -> None:
+    """Lands a row for each page by its name; nothing where there is a published copy alone."""
+    if not warehouse.exists():
+        return
+    rows = [
+        {"audit_run_id": audit_run_id, "sha256": page_sha256(page.encode()), "name": name, "written_at": now()}
+        for name, page in pages.items()
+    ]
+    with warehouse.write() as con:
+        if insert_new(con, "reports", frame_of("reports", rows)):
+            seal_runs(con)
+
+
+def page_sha256(page: bytes) -> str:
+    """Returns the hash that a page is known by."""
+    return hashlib.sha256(page).hexdigest()

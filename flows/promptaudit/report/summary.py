@@ -1,0 +1,233 @@
+"""Sums a run up: passed or failed, what changed, what is worst by how much, an example of it, and the next command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from promptaudit.query.choice.choose import Wording
+from promptaudit.query.diagnosis.readings import read_differently
+from promptaudit.registry.errors import CardError, UsageError, WarehouseError
+from promptaudit.report.ask_copy import Copy
+from promptaudit.report.queries import query
+from promptaudit.report.summary_breaking import breaking_in_words
+from promptaudit.report.summary_causes import Cause, base_of, causes_of, last_comparable
+from promptaudit.report.summary_example import Example, example_of, flip_of
+from promptaudit.report.summary_unread import UnreadAnswers, unread_answers
+from promptaudit.report.summary_worst import Worst, worst_of
+from promptaudit.system.display.figures import cut, shown
+from promptaudit.system.display.policy import Policy, Texts
+from promptaudit.warehouse import Row, Warehouse, rows_as
+from promptaudit.warehouse.sql import sql
+
+if TYPE_CHECKING:
+    from promptaudit.gate.outcome import GateResult, RuleResult
+
+OutcomeState = Literal["passed", "failed", "not measured", "no gate"]
+
+ID = 12  # as many characters of a run's id as tell it from any other
+MOST_RULES = 4  # named
+NAME = 60  # characters of a name in a sentence
+RULE = 160
+WORDS: Mapping[OutcomeState, str] = {
+    "passed": "Passed",
+    "failed": "Failed",
+    "not measured": "Not measured",
+    "no gate": "No gate",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What the gate says of the run, in a word and a sentence; `rules` are those that failed, or else could not be measured."""
+
+    state: OutcomeState
+    word: str
+    reason: str
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What the first minute needs of a run. All texts are cut and safe to print; a page escapes them as any other text.
+
+    Groups of which most answers could not be read, where another reader would read them, are never the worst.
+    """
+
+    audit_run_id: str
+    audit_id: str
+    outcome: Outcome
+    compared_with: str | None  # the last comparable run, in words; None: there is none
+    causes: tuple[Cause, ...]
+    unread: tuple[UnreadAnswers, ...]
+    read_differently: tuple[str, ...]  # of which tasks another reader reads other labels
+    breaking: tuple[str, ...]  # which wordings break, and the figures without them
+    worst: Worst | None
+    example: Example | None
+    better: str | None  # a wording that is better than the original beyond chance, in a sentence
+    next_command: str
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """Returns what has to be known before any figure: whose figures the reader of their answers made."""
+        return tuple(each.sentence for each in self.unread if each.groups)
+
+
+def summary_of(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> Summary:
+    """Returns the summary of a published run, from a few small queries; raises WarehouseError where it is not published."""
+    with warehouse.published.connect() as con:
+        copy = Copy(con, warehouse, audit_run_id, Texts(text))
+        return summarise(copy, gate_of(warehouse, copy.run), {})
+
+
+def gate_of(warehouse: Warehouse, run: Row) -> GateResult | None:
+    """Returns what the gate says of a run, its age left aside; None without its landed row."""
+    from promptaudit.gate.check import check_run
+
+    try:
+        return check_run(warehouse, run["audit_run_id"], now=run["started_at"])
+    except (CardError, UsageError, WarehouseError):
+        return None
+
+
+def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[Row]]) -> Summary:
+    """Returns the summary of the run of an open copy; `gathered` are rows of queries that were asked already, by their names."""
+
+    def rows(name: str) -> list[Row]:
+        return gathered[name] if name in gathered else copy(query(name))
+
+    scorecard, compared = rows("scorecard"), rows("changes")
+    references = {row["model_id"] for row in rows("references")}
+    own = [row for row in scorecard if row["model_id"] not in references] or scorecard
+    last = last_comparable(compared)
+    answers = copy(sql("query.diagnosis", "read_answers"))
+    unread = unread_answers(answers, copy.run["origin"], copy.texts)
+    unmeasured = {group for each in unread for group in each.groups}
+    own = [row for row in own if (row["model_id"], row["task_id"], row["strategy"]) not in unmeasured]
+    worst = worst_of(copy, own, last)
+    return Summary(
+        audit_run_id=copy.run["audit_run_id"],
+        audit_id=copy.run["audit_id"],
+        outcome=_outcome(copy.run, gate, scorecard),
+        compared_with=base_of(last[0]) if last else None,
+        causes=tuple(causes_of(copy, compared, gate)),
+        unread=unread,
+        read_differently=read_differently(answers, copy.texts),
+        breaking=breaking_in_words(own, copy(query("breaking_wordings"))),
+        worst=worst,
+        example=None
+        if worst is None
+        else _flip(copy, worst, last)
+        or example_of(copy, worst.model_id, worst.task_id, _strategies(worst, own), worst.field),
+        better=_better(copy, own),
+        next_command=_next_command(copy.run, gate, worst, last),
+    )
+
+
+def _better(copy: Copy, scorecard: Sequence[Row]) -> str | None:
+    """A wording that is better than the original, of what is audited and can be read; the surest."""
+    known = {(row["model_id"], row["task_id"], row["strategy"]) for row in scorecard}
+    better = (wording for wording in rows_as(Wording, copy(sql("query.choice", "wordings"))) if wording.is_better)
+    for wording in sorted(better, key=lambda each: -each.gain_low):
+        group = (wording.model_id, wording.task_id, wording.strategy)
+        if group in known:
+            return f"{', '.join(cut(name, NAME) for name in group)}: {wording.better_in_words}"
+    return None
+
+
+def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
+    """A sample that was answered otherwise on the night before, of what regressed most, or else of the worst group's labels."""
+    wanted = (worst.model_id, worst.task_id, worst.strategy)
+    verdict = "changed" if worst.before is None else "regressed"
+    rows = (
+        row
+        for row in last
+        if row["verdict"] == verdict
+        and (row["model_id"], row["task_id"], row["strategy"]) == wanted
+        and (worst.before is None or row["measure"] == worst.measure)
+    )
+    row = next(rows, None)
+    if row is None or (copy.texts.chosen is None and row["task_id"] in copy.sensitive_of(row["base_run_id"])):
+        return None
+    return flip_of(copy, row, ("before", "now"))
+
+
+def _strategies(worst: Worst, scorecard: Sequence[Row]) -> list[str]:
+    """Returns the strategies that the worst figure is of."""
+    if worst.strategy is not None:
+        return [worst.strategy]
+    group = (worst.model_id, worst.task_id)
+    return sorted(row["strategy"] for row in scorecard if (row["model_id"], row["task_id"]) == group)
+
+
+def _outcome(run: Row, gate: GateResult | None, scorecard: Sequence[Row]) -> Outcome:
+    if run["state"] != "complete":
+        return _of("not measured", f"The run is {cut(run['state'], 20)}, not complete.")
+    if not scorecard:
+        return _of("not measured", "Nothing of this run could be measured.")
+    rules = () if gate is None else gate.rules
+    if not rules:
+        return _of("no gate", "No rules are set that this run could pass or fail.")
+    failed = [rule for rule in rules if rule.outcome == "failed"]
+    unmeasured = [rule for rule in rules if rule.outcome == "unmeasured"]
+    if failed:
+        return _of(
+            "failed", f"{len(failed)} of {_rules(len(rules))} {'fails' if len(failed) == 1 else 'fail'}.", failed
+        )
+    if unmeasured:
+        return _of("not measured", f"{len(unmeasured)} of {_rules(len(rules))} could not be measured.", unmeasured)
+    n_waived = sum(rule.outcome == "waived" for rule in rules)
+    accepted = f", {n_waived} of them because a person accepted what fails" if n_waived else ""
+    all_of_them = "The one rule of the gate holds" if len(rules) == 1 else f"All {len(rules)} rules of the gate hold"
+    return _of("passed", f"{all_of_them}{accepted}.")
+
+
+def _of(state: OutcomeState, reason: str, rules: Sequence[RuleResult] = ()) -> Outcome:
+    named = [f"{cut(rule.rule, RULE)}: {cut(_reason(rule), RULE)}" for rule in rules[:MOST_RULES]]
+    more = [f"and {len(rules) - MOST_RULES} more"] if len(rules) > MOST_RULES else []
+    return Outcome(state=state, word=WORDS[state], reason=reason, rules=(*named, *more))
+
+
+def _reason(rule: RuleResult) -> str:
+    """Returns what a rule found, a run's id cut to what tells it from any other."""
+    return rule.reason if rule.base_run_id is None else rule.reason.replace(rule.base_run_id, rule.base_run_id[:ID])
+
+
+def _rules(n: int) -> str:
+    return "1 rule" if n == 1 else f"{n} rules"
+
+
+def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: Sequence[Row]) -> str:
+    """Returns the command that helps on: to go on with the run, to measure what was not, to see what made the worst group so."""
+    name = run["audit_run_id"][:ID]
+    if run["state"] != "complete":
+        return command("run", run["audit_id"]) if run["origin"] == "run" else command("report", name)
+    rules = () if gate is None else gate.rules
+    helps = [rule.look_closer[0] for rule in rules if rule.outcome == "unmeasured" and rule.look_closer]
+    if helps and not any(rule.outcome == "failed" for rule in rules):
+        return (
+            command("check", name)
+            if helps[0].startswith("promptaudit sql")
+            else helps[0].replace(" pin RUN ", f" pin {name} ")
+        )
+    if worst is None:
+        return command("check", name)
+    if worst.before is not None and last:  # the figure, and how far it moved, are that comparison's
+        return command("compare", last[0]["base_run_id"][:ID], name)
+    if not worst.is_of_labels:
+        return command("trace", worst.figure_id)
+    return diagnosis_of(name, worst.model_id, worst.task_id, worst.strategy)
+
+
+def diagnosis_of(run: str, model_id: str, task_id: str, strategy: str | None) -> str:
+    """Returns the command that says what makes a group of a run so; a name that cannot be typed as it is printed is left out."""
+    options = (("--model", model_id), ("--task", task_id), ("--strategy", strategy))
+    typed = [(option, name) for option, name in options if name is not None and shown(name) == name]
+    return command("diagnose", run, *(part for option in typed for part in option))
+
+
+def command(verb: str, *parts: str) -> str:
+    """Returns a command as it is typed."""
+    return " ".join(["promptaudit", verb, *map(shlex.quote, parts)])

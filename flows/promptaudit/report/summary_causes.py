@@ -1,0 +1,228 @@
+"""Says what changed since the last comparable night and which earlier alarms stand or are over, one sentence a cause."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from promptaudit.gate.alerts.alarms import Alarm, changes
+from promptaudit.gate.alerts.message import told_together
+from promptaudit.gate.alerts.problems import problems_of, problems_of_night, summary
+from promptaudit.gate.outcome import GateResult
+from promptaudit.marts.comparison.result import NEWS
+from promptaudit.report.ask_copy import Copy
+from promptaudit.report.queries import query
+from promptaudit.system.display.compared import Compared, NightFigure, RunsCompared
+from promptaudit.system.display.figures import ABSENT, cut, when
+from promptaudit.system.display.movement import in_words, why
+from promptaudit.udfs.causes import PHRASES
+from promptaudit.warehouse import Row
+
+Noted = tuple[Alarm, str]
+CauseKind = Literal["regressed", "changed", "improved", "recorded", "alarm", "recovered"]
+
+NAME = 60
+REASON = 2000
+VALUE = 60
+UNTOLD = "promptaudit_changed"  # a newer version of this program is no cause where no figure moved
+RECORDED = {
+    "served_model": "the provider serves",
+    "system_fingerprint": "the provider's system fingerprint is",
+    "engine": "the engine is",
+    "model_card": "the model's card is",
+    "instruction": "the instruction is",
+    "output_format": "the output format is",
+    "prompts": "the prompts are",
+    "reader": "the reader is",
+    "samples": "the samples are",
+    "labels": "the labels are",
+    "scoring_version": "the version of the scoring is",
+    "judge_card": "the judge's card is",
+    "judge_served_model": "the judge's provider serves",
+    "judge_system_fingerprint": "the judge's provider's system fingerprint is",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One thing that changed, in one sentence."""
+
+    kind: CauseKind
+    sentence: str
+
+
+def last_comparable(compared: Iterable[Row]) -> list[Row]:
+    """Returns the comparison with the newest earlier run, of a baseline where there is no other; empty without any."""
+    by_id: dict[str, list[Row]] = {}
+    for row in compared:
+        by_id.setdefault(row["comparison_id"], []).append(row)
+    ranked = sorted(
+        by_id.values(),
+        key=lambda rows: (
+            rows[0]["baseline"] is None,
+            rows[0]["base_started_at"] is not None,
+            rows[0]["base_started_at"],
+        ),
+    )
+    return ranked[-1] if ranked else []
+
+
+def is_of_nights(row: Row) -> bool:
+    """Returns whether a row is of rpt_night_verdicts, and not of rpt_run_comparisons."""
+    return row["n_nights_normal"] is not None
+
+
+def base_of(row: Row) -> str:
+    """Returns with what a comparison compares, in words."""
+    if is_of_nights(row):
+        return f"normal nights, the newest of {when(row['base_started_at'])}"
+    run = f"run {row['base_run_id'][:12]} of {when(row['base_started_at'])}"
+    return run if row["baseline"] is None else f"baseline {cut(row['baseline'], NAME)}, {run}"
+
+
+def causes_of(copy: Copy, compared: Sequence[Row], gate: GateResult | None) -> list[Cause]:
+    """Returns what changed: figures that moved together as one, then what is recorded otherwise, then earlier alarms."""
+    last = last_comparable(compared)
+    standing, over = _alarms(copy, compared, last, gate)
+    news = [row for row in last if row["verdict"] in NEWS and not _is_consistency_alone(row, last)]
+    recovered = {alarm.key.model_id for alarm, _ in over if alarm.key.is_compared}
+    better = {row["model_id"] for group in _together(news) if _kind(group) == "improved" for row in group} & recovered
+    recorded = copy(query("recorded_changes"), comparison=last[0]["comparison_id"]) if last else []
+    return [
+        *differences_of(news, recorded, better),
+        *_folded("alarm", standing),
+        *_folded("recovered", [item for item in over if item[0].key.model_id not in better]),
+    ]
+
+
+def differences_of(news: Sequence[Row], recorded: Sequence[Row], recovered: Collection[str] = ()) -> list[Cause]:
+    """Returns what differs between two runs: figures that moved together as one, then what is recorded otherwise.
+
+    `news` are rows of rpt_run_comparisons, `recorded` of rpt_run_changes; alarms of the models in `recovered` are over.
+    """
+    moved = (_moved(group, recovered) for group in _together(news))
+    return [*moved, *_recorded(recorded, {row["cause"] for row in news})]
+
+
+def _together(news: Iterable[Row]) -> list[list[Row]]:
+    return told_together(news, lambda row: (row["cause"], row["model_id"]))
+
+
+def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
+    """Returns whether it is a consistency that regressed beside nothing else of its group, which is no alarm either."""
+    if row["verdict"] != "regressed" or row["measure"] != "consistency":
+        return False
+    return not any(
+        each["verdict"] == "regressed" and each["measure"] != "consistency" and _place(each)[:3] == _place(row)[:3]
+        for each in last
+    )
+
+
+def _kind(group: Sequence[Row]) -> Literal["regressed", "improved", "changed"]:
+    """Returns the gravest of a group's verdicts; that labels changed too is no news where a figure improved."""
+    verdicts = {row["verdict"] for row in group}
+    return "regressed" if "regressed" in verdicts else "improved" if "improved" in verdicts else "changed"
+
+
+def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
+    """Who, how, where most and by how much, how many figures more, and why."""
+    kind = _kind(group)
+    first = max((row for row in group if row["verdict"] == kind), key=_size)
+    models = list(dict.fromkeys(row["model_id"] for row in group))
+    who = cut(models[0], NAME) + (f" and {len(models) - 1} more" if len(models) > 1 else "")
+    places = [first[name] for name in ("model_id", "task_id", "strategy")][0 if len(models) > 1 else 1 :]
+    figures = [Compared.of(row) for row in (first, *group) if row["verdict"] == kind]
+    words = next((words for figure in figures if (words := in_words(figure))), None)
+    where = f"{first['measure']} of {', '.join(cut(place, NAME) for place in places)}"
+    where = where if words is None else f"{words}; {where}"
+    more = f", and {_counted(len(group) - 1, 'more figure')}" if len(group) > 1 else ""
+    reason = cut(why(figures[0]) or PHRASES.get(first["cause"] or "", ""), REASON)
+    end = "; its alarm is over" if set(models) <= set(recovered) else ""
+    sentence = f"{who} {kind}: {where}, {summary(figures[0])}{more}{f': {reason}' if reason else ''}{end}."
+    return Cause(kind="recovered" if end else kind, sentence=sentence)
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return row["model_id"], row["task_id"], row["strategy"], row["measure"]
+
+
+def _size(row: Row) -> float:
+    """Returns how far a figure moved; of costs and times no more than of any other."""
+    return min(abs(float(row["difference"] or 0)), 1.0)
+
+
+def _recorded(rows: Sequence[Row], told: set[str]) -> Iterator[Cause]:
+    """Yields what the runs recorded otherwise and no moved figure is told with."""
+    for group in told_together(
+        (row for row in rows if row["cause"] not in told and row["cause"] != UNTOLD),
+        lambda row: (row["cause"], row["model_id"]),
+    ):
+        first = group[0]
+        whose = cut(first["model_id"] or first["task_id"] or first.get("judge_id") or "this audit", NAME)
+        what = RECORDED.get(first["what"], f"{first['what']} is")
+        values = f"{_value(first['candidate'])}, was {_value(first['base'])}"
+        more = f", and {_counted(len(group) - 1, 'more change')}" if len(group) > 1 else ""
+        yield Cause(
+            kind="recorded", sentence=f"{PHRASES[first['cause']].capitalize()} of {whose}: {what} {values}{more}."
+        )
+
+
+def _value(text: str | None) -> str:
+    return ABSENT if text is None else cut(text, VALUE)
+
+
+def _alarms(
+    copy: Copy, compared: Sequence[Row], last: Sequence[Row], gate: GateResult | None
+) -> tuple[list[Noted], list[Noted]]:
+    """Returns the alarms of earlier nights that stand, and those that are over, with what there is to say of each."""
+    alarms = [Alarm.of(row) for row in copy(query("alarms_before"))]
+    # what is told of tonight, or of a baseline, says of each; the gate's rules that fail are told as the outcome
+    nights = [NightFigure.of(row) for row in compared if is_of_nights(row)]
+    of_night, told_of_night = problems_of_night(nights, alarms)
+    of_baselines, verdicts = problems_of(RunsCompared.of(row) for row in compared if not is_of_nights(row))
+    settled = changes(
+        [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
+    )
+    # as what moved
+    told = {NightFigure.of(row).first_night if is_of_nights(row) else row["base_run_id"] for row in last}
+    standing = [
+        (item.alarm, item.note or item.alarm.summary)
+        for item in settled.standing
+        if item.note or item.alarm.key.base_run_id not in told
+    ]
+    over = [(item.alarm, item.reason) for item in settled.recovered]
+    return standing, [*over, *_rules_that_hold(alarms, gate)]
+
+
+def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[Noted]:
+    """Returns the alarms of rules that pass now; one on comparisons is told as the comparison that it rests on."""
+    outcomes = {} if gate is None else {result.rule: result.outcome for result in gate.rules}
+    return [
+        (alarm, "the rule holds again")
+        for alarm in alarms
+        if not alarm.key.is_compared
+        and outcomes.get(alarm.key.measure or "") == "passed"
+        and not (alarm.key.measure or "").startswith("no ")
+    ]
+
+
+def _folded(kind: Literal["alarm", "recovered"], items: Sequence[Noted]) -> Iterator[Cause]:
+    """Yields a sentence for the alarms of one model, or of one rule, that were raised on the same night."""
+    groups: dict[tuple[str | None, ...], list[Noted]] = {}
+    for alarm, note in items:
+        of = alarm.key.model_id if alarm.key.is_compared else alarm.key.measure
+        groups.setdefault((of, alarm.audit_run_id), []).append((alarm, note))
+    for group in groups.values():
+        alarm, note = group[0]
+        parts = (alarm.key.model_id, alarm.key.task_id, alarm.key.strategy, alarm.key.measure)
+        what = ", ".join(cut(part, NAME) for part in parts if part) or "the night"
+        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        state = "still stands" if kind == "alarm" else "is over"
+        yield Cause(
+            kind=kind, sentence=f"The alarm of {alarm.since:%Y-%m-%d} {state}: {what}{more} ({cut(note, REASON)})."
+        )
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

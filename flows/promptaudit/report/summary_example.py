@@ -1,0 +1,195 @@
+"""Finds a sample that two wordings are answered differently, and says what was asked and answered."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from promptaudit.report.ask_copy import Copy
+from promptaudit.report.queries import query
+from promptaudit.system.display.figures import cut, paragraph
+from promptaudit.system.display.policy import LEFT_OUT
+from promptaudit.system.display.variant_names import kind_of, named
+from promptaudit.warehouse import Row
+
+INSTRUCTION = 200
+COMPLETION = 160
+INPUT = 240
+MOST_LINES = 4
+LABEL = 60
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """A prompt variant: its number as people say it, its instruction, None where texts are left out."""
+
+    prompt_variant_id: str
+    name: str  # wording 3 at 0.5; variant 7 (option order); the original wording
+    is_original: bool
+    instruction: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleAnswer:
+    """What one wording was answered: the label (None: no label), whether that is right, the completion, None where left out.
+
+    `side` says of two runs or models that are compared which one answered: of two nights `before` and `now`.
+    """
+
+    wording: Wording
+    prediction_id: str
+    label: str | None
+    is_correct: bool | None
+    completion: str | None
+    side: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A sample that two wordings, or two nights, answer differently; `lines` of its text are None where left out or unknown.
+
+    Where `field` is one of extraction, completions are what stands in it.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str
+    sample_id: str
+    gold_label: str | None
+    lines: tuple[str, ...] | None
+    is_left_out: bool
+    answers: tuple[ExampleAnswer, ExampleAnswer]
+    field: str | None = None
+
+    @property
+    def is_of_nights(self) -> bool:
+        """Returns whether the two answers are of two nights, and not of two wordings of one."""
+        return bool(self.answers[0].side)
+
+
+def example_of(
+    copy: Copy, model_id: str, task_id: str, strategies: Sequence[str], field: str | None = None
+) -> Example | None:
+    """Returns a sample that two wordings are answered differently, of the first strategy that has one; None without any.
+
+    Of extraction they are answered differently in `field`, where one is given and a sample is; else in all fields.
+    """
+    for strategy, each in itertools.product(strategies, dict.fromkeys((field, None))):
+        pair = pair_of(copy(query("telling_answers"), model=model_id, task=task_id, strategy=strategy, field=each))
+        if pair is not None:
+            first, second = pair
+            return example_with(copy, first, model_id, strategy, (answer_of(copy, first), answer_of(copy, second)))
+    return None
+
+
+def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
+    """Returns a sample that the two sides of a comparison answer differently to one ask, the base first; None without any.
+
+    `row` is of rpt_run_comparisons, and `sides` what the two are called. Both answers come from the published copy, so that the
+    page of a night and the page of its comparison tell the same.
+    """
+    found = copy(
+        query("compared_answers"),
+        base_run=row["base_run_id"],
+        base_model=row["base_model_id"],
+        base_strategy=row["base_strategy"],
+        model=row["model_id"],
+        task=row["task_id"],
+        strategy=row["strategy"],
+        run=row["candidate_run_id"],
+        verdict=row["verdict"],
+    )
+    if not found:
+        return None
+    first, second = (answer_of(copy, said, side) for said, side in zip(found, sides, strict=True))
+    if first.wording == second.wording:  # which is told once
+        second = replace(second, wording=replace(second.wording, instruction=None))
+    return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
+
+
+def example_with(
+    copy: Copy, row: Row, model_id: str, strategy: str, answers: tuple[ExampleAnswer, ExampleAnswer]
+) -> Example:
+    """Returns the sample of a row of `telling_answers.sql` with two answers to it."""
+    is_left_out = copy.texts.of(row["task_id"]) == "none"
+    field = row.get("field")
+    has_gold = row["gold_label"] is not None and not (is_left_out and field)  # which stands in the text
+    return Example(
+        model_id=model_id,
+        task_id=row["task_id"],
+        strategy=strategy,
+        sample_id=row["sample_id"],
+        gold_label=cut(row["gold_label"] or NOTHING, LABEL) if has_gold else None,
+        lines=None if is_left_out or row["input"] is None else _lines(row["input"]),
+        is_left_out=is_left_out,
+        answers=answers,
+        field=None if field is None else cut(field, LABEL),
+    )
+
+
+def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """Returns the first answer, of the original where it was asked, and the commonest other one.
+
+    A wrong one to a right one comes first. Rows of `telling_answers.sql`; None where no two variants are answered differently.
+    """
+    if not rows:
+        return None
+    first = rows[0]
+    others = [row for row in rows if _words(row) != _words(first) and _ruling(row) != _ruling(first)]
+    if not others:
+        return None
+    times = Counter(row["label"] for row in others)
+    return first, min(
+        others, key=lambda row: (row["is_correct"] is first["is_correct"], row["label"] is None, -times[row["label"]])
+    )
+
+
+def _words(row: Row) -> str:
+    """Returns what an answer was asked by: each temperature has an original, which are one wording.
+
+    What differs in another respect has the original's instruction, or another variant's, and is known by its id.
+    """
+    text = row["instruction"]
+    has_own_words = text not in (None, LEFT_OUT) and kind_of(row) is None
+    return "" if row["is_original"] else str(text if has_own_words else row["prompt_variant_id"])
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """Returns the first lines of an input that are not blank."""
+    return tuple(line for line in paragraph(text, INPUT) if line.strip())[:MOST_LINES]
+
+
+def _ruling(row: Row) -> tuple[object, ...]:
+    """Returns what an answer was read as; of answers without labels whether they are right."""
+    return row["label"], row["is_correct"]
+
+
+def answer_of(copy: Copy, row: Row, side: str = "") -> ExampleAnswer:
+    """Returns what a row of `telling_answers.sql` says of one answer."""
+    is_left_out = copy.texts.of(row["task_id"]) == "none"
+    return ExampleAnswer(
+        wording=wording_of(copy, row),
+        prediction_id=row["prediction_id"],
+        label=None if row["label"] is None else cut(row["label"], LABEL),
+        is_correct=row["is_correct"],
+        completion=None if is_left_out else cut(row["completion"] or "", COMPLETION),
+        side=side,
+    )
+
+
+def wording_of(copy: Copy, row: Row) -> Wording:
+    """Returns a row's prompt variant as it is told."""
+    instruction = row["instruction"]
+    is_left_out = instruction in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
+    return Wording(
+        prompt_variant_id=row["prompt_variant_id"],
+        name=named(row),
+        is_original=row["is_original"],
+        # the instruction of what differs in another respect is the original's
+        instruction=None
+        if is_left_out or kind_of(row) is not None
+        else cut(" ".join(instruction.split()), INSTRUCTION),
+    )

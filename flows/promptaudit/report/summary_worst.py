@@ -1,0 +1,243 @@
+"""Finds the model, task and strategy that is worst, and its worst wording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+
+from promptaudit.registry.cards import ALL_FIELDS
+from promptaudit.registry.mart_columns import ENDS, compared_column, compared_unit, mart_columns
+from promptaudit.report.ask_copy import Copy
+from promptaudit.report.queries import query
+from promptaudit.report.summary_example import Wording, wording_of
+from promptaudit.system.display.figures import cut, in_unit, moved, number, ranged, ranged_in
+from promptaudit.warehouse import Row
+from promptaudit.warehouse.figure_names import figure_id
+
+LABEL = 60
+OF_LABELS = ("sensitivity",)
+LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
+UNSCALED = {"cost_usd", "latency_ms"}
+OF_FIELD = "accuracy:field:"
+"""Begins the name of the accuracy of a field of extraction in rpt_run_comparisons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstWording:
+    """The wording of the worst group that breaks, or is less accurate than the others beyond chance; None where none is."""
+
+    wording: Wording | None
+    said: str  # of it, or that there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worst:
+    """The model, task and strategy that is worst, by which measure and by how much.
+
+    Where figures regressed since the last comparable night it is the one that moved most, `before` and `difference` say from
+    where and by how much; else the one that depends most on the wording. `strategy` is None of a figure over all of them.
+    `low` and `high` hold for all groups of which it is the worst (`resampling.widened`). `figure_id` is the name that `trace`
+    follows. Models that answer by chance or err on purpose are never the worst of others.
+    """
+
+    model_id: str
+    task_id: str
+    strategy: str | None
+    measure: str
+    label: str
+    unit: str | None
+    figure: float
+    low: float | None
+    high: float | None
+    figure_id: str
+    of_many: str = ""  # the largest of 18
+    is_of_labels: bool  # whether `diagnose` has something to say of the group
+    before: float | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    wording: WorstWording | None = None
+    field: str | None = None  # of extraction, whose accuracy the figure is
+
+    @property
+    def group(self) -> str:
+        """Returns model, task and strategy, cut and safe to print."""
+        return ", ".join(cut(name, 60) for name in (self.model_id, self.task_id, self.strategy) if name is not None)
+
+    @property
+    def printed(self) -> str:
+        """Returns the figure with its interval and of how many it is the worst: `0.226 [0.049, 0.622], the largest of 18`.
+
+        Where it moved, from where: `0.143, +0.062 [+0.041, +0.083] since 0.081`.
+        """
+        figure = ranged_in(self.figure, self.low, self.high, self.unit)
+        if self.before is None or self.difference is None:
+            return f"{figure}, {self.of_many}" if self.of_many else figure
+        change = moved(self.difference, self.difference_low, self.difference_high, self.unit)
+        return f"{figure}, {change} since {in_unit(self.before, self.unit)}"
+
+
+def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst | None:
+    """Returns what is worst among rows of the scorecard, `last` being the comparison with the last comparable night."""
+    known = {(row["model_id"], row["task_id"]) for row in scorecard}
+    worse = [row for row in last if row["verdict"] == "regressed" and (row["model_id"], row["task_id"]) in known]
+    worst = _moved(worse, scorecard) if worse else _highest(copy, scorecard, known)
+    if worst is None:
+        return None
+    wanted = (worst.model_id, worst.task_id, worst.strategy)
+    group = next((row for row in scorecard if _group(row) == wanted), None)
+    return worst if group is None else replace(worst, wording=_wording_of(copy, worst, group))
+
+
+def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
+    """Returns the regressed figure that moved most; costs, times and lost samples only where nothing else moved."""
+    row = max(worse, key=lambda row: (row["measure"] not in (*UNSCALED, "lost_samples"), abs(row["difference"] or 0.0)))
+    group = next((each for each in scorecard if _group(each) == _group(row)), None)
+    return Worst(
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=row["strategy"],
+        measure=row["measure"],
+        label=label_of(row["measure"]),
+        unit=compared_unit(row["measure"]),
+        figure=row["candidate"],
+        low=None,
+        high=None,
+        figure_id=figure_id(mart_of(row), row, "candidate"),
+        before=row["base"],
+        difference=row["difference"],
+        difference_low=row["difference_low"],
+        difference_high=row["difference_high"],
+        is_of_labels=group is not None and group["sensitivity"] is not None,
+        field=row["measure"].removeprefix(OF_FIELD) if row["measure"].startswith(OF_FIELD) else None,
+    )
+
+
+def mart_of(row: Row) -> str:
+    """Returns the mart that a row of `changes.sql` is of."""
+    return "rpt_night_figures" if row["n_nights_normal"] is not None else "rpt_run_comparisons"
+
+
+OF_SCORES = {"accuracy": "Accuracy", "accuracy_std": "Accuracy spread"}
+"""What measures are called of which there is one for each scoring method."""
+
+
+def label_of(measure: str) -> str:
+    """Returns what people call a measure of rpt_run_comparisons."""
+    column = compared_column(measure)
+    if column is not None:
+        return column.label
+    kind, _, method = measure.partition(":")
+    return f"{OF_SCORES[kind]}, {method}" if kind in OF_SCORES else measure
+
+
+def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) -> Worst | None:
+    """The group that depends most on the wording: by labels, else by right and wrong, else the worst by another measure.
+
+    Of extraction it is the field that is right least often.
+    """
+    return (
+        _by_column(scorecard, OF_LABELS)
+        or _by_fields([row for row in copy(query("fields")) if (row["model_id"], row["task_id"]) in known])
+        or _by_scores([row for row in copy(query("spreads")) if (row["model_id"], row["task_id"]) in known])
+        or _by_column(scorecard, LAST)
+    )
+
+
+def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
+    for name in names:
+        column = mart_columns("rpt_audit")[name]
+        row, found = _extreme(scorecard, name, is_largest=column.direction == "lower")
+        if row is not None:
+            return Worst(
+                model_id=row["model_id"],
+                task_id=row["task_id"],
+                strategy=row["strategy"],
+                measure=name,
+                label=column.label or name,
+                unit=column.unit,
+                figure_id=figure_id("rpt_audit", row, name),
+                is_of_labels=row["sensitivity"] is not None,
+                **found,
+            )
+    return None
+
+
+def _by_fields(fields: Sequence[Row]) -> Worst | None:
+    """Returns the accuracy of the field that is right least often; that of all fields together is never higher."""
+    row, found = _extreme([row for row in fields if row["field"] != ALL_FIELDS], "accuracy", is_largest=False)
+    if row is None:
+        return None
+    return Worst(
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=row["strategy"],
+        measure=f"{OF_FIELD}{row['field']}",
+        label=f"accuracy of field {cut(row['field'], LABEL)}",
+        unit="share",
+        figure_id=figure_id("fct_field_stability", row, "accuracy"),
+        is_of_labels=False,
+        field=row["field"],
+        **found,
+    )
+
+
+def _by_scores(spreads: Sequence[Row]) -> Worst | None:
+    """Returns the accuracy that differs most between templates, over all strategies, which are templates too."""
+    row, found = _extreme(spreads, "accuracy_std_corrected", is_largest=True)
+    if row is None:
+        return None
+    return Worst(
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=None,
+        measure="accuracy_std_corrected",
+        label=f"spread of accuracy by {cut(row['scoring_method'], LABEL)}, corrected,",
+        unit="share",
+        figure_id=figure_id("fct_scoring_sensitivity", row, "accuracy_std_corrected"),
+        is_of_labels=False,
+        **found,
+    )
+
+
+def _extreme(rows: Sequence[Row], name: str, *, is_largest: bool) -> tuple[Row | None, dict[str, Any]]:
+    """The row with the largest or least figure, and that figure with an interval that holds for all of them."""
+    from promptaudit.udfs.resampling import widened
+
+    known = [row for row in rows if row.get(name) is not None]
+    if not known:
+        return None, {}
+    row = (max if is_largest else min)(known, key=itemgetter(name))
+    low, high = (row.get(name + end) for end in ENDS)
+    if low is not None and high is not None:
+        low, high = widened(row[name], low, high, len(known))
+    of_many = f"the {'largest' if is_largest else 'lowest'} of {len(known)}" if len(known) > 1 else ""
+    return row, {"figure": row[name], "low": low, "high": high, "of_many": of_many}
+
+
+def _group(row: Row) -> tuple[str, ...]:
+    return row["model_id"], row["task_id"], row["strategy"]
+
+
+def _wording_of(copy: Copy, worst: Worst, group: Row) -> WorstWording | None:
+    from promptaudit.udfs.measures.wording_accuracies import gap_to_others
+
+    rows = copy(
+        query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy, field=worst.field
+    )
+    rates = [rows[0][name] for name in ("working_rate", "working_rate_of_others")] if rows else [None, None]
+    # one that breaks its format may work as well as the others, which its own sentence says
+    if rows and rows[0]["is_breaking"] and None not in rates and rates[0] < rates[1]:
+        against = " against ".join(map(number, rates))
+        return WorstWording(wording=wording_of(copy, rows[0]), said=f"breaks, {against} of the others")
+    known = [row for row in rows if row["accuracy_shrunk"] is not None]
+    if len(known) < 2:  # noqa: PLR2004 - one wording is no worse than another
+        return None
+    fitted, shrunk = ([row[f"accuracy_{of}"] for row in known] for of in ("fitted", "shrunk"))
+    gap = gap_to_others(fitted, shrunk, group["n_samples"])
+    if gap.low <= 0:
+        return WorstWording(wording=None, said="no wording is worse than the others beyond chance")
+    below = f"accuracy {number(shrunk[0])}, {ranged(*gap)} below the other {len(known) - 1}"
+    return WorstWording(wording=wording_of(copy, known[0]), said=below)

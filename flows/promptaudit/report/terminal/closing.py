@@ -1,0 +1,100 @@
+"""What a terminal shows last of a run: what is worst, an example of it, and the next command."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from typing import TYPE_CHECKING
+
+from promptaudit.gate.outcome import Flip
+from promptaudit.system.display.figures import cut, shown
+
+if TYPE_CHECKING:
+    from promptaudit.report.summary import Summary
+    from promptaudit.report.summary_example import Example, ExampleAnswer
+    from promptaudit.report.summary_worst import Worst
+    from promptaudit.warehouse import Warehouse
+
+SHORT = 60  # characters of a name or an answer
+BREAK = " \\"  # a shell reads on behind it
+MOVED = ("regressed", "changed", "improved")
+MOST_CAUSES = 2  # told; the page has all
+NAME = 11  # characters before the text, as of the lines that say where a run's files are
+
+
+def first_lines(summary: Summary, width: int) -> list[str]:
+    """Returns the lines that go before any figure: which answers could not be read, and which reader would read them."""
+    return [line for sentence in summary.first for line in _told("unread", sentence, width)]
+
+
+def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
+    """Returns the lines, none wider than `width`; a command that is too long goes on after a backslash, as a shell reads it.
+
+    The next command ends with the options, which say where it looks.
+    """
+    lines = first_lines(summary, width)
+    for cause in [each for each in summary.causes if each.kind in MOVED][:MOST_CAUSES]:
+        lines += _told("changed", cause.sentence, width)
+    for sentence in summary.read_differently:
+        lines += _told("readers", sentence, width)
+    for sentence in summary.breaking:
+        lines += _told("breaks", sentence, width)
+    if summary.worst is not None:
+        lines += _told("worst", _worst(summary.worst), width)
+    if summary.example is not None:
+        lines += _told("example", _example(summary.example), width)
+    if summary.better is not None:
+        lines += _told("better", summary.better, width)
+    for each in summary.unread:
+        lines += [] if each.groups else _told("unread", each.sentence, width)
+    return [*lines, *_typed("next", summary.next_command + options, width)]
+
+
+def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:
+    """Returns a sample that what regressed most answers otherwise than on a normal night; None where there is none to show."""
+    from promptaudit.report.summary import summary_of
+
+    example = summary_of(warehouse, audit_run_id).example
+    if example is None or not example.is_of_nights:
+        return None
+    of = ", ".join(cut(name, SHORT) for name in (example.model_id, example.task_id, example.strategy))
+    return Flip(example.model_id, f"{of}: {_example(example)}")
+
+
+def _worst(worst: Worst) -> str:
+    sentence = f"{worst.group}: {worst.label} {worst.printed}"
+    if worst.wording is None:
+        return sentence
+    wording, said = worst.wording.wording, worst.wording.said
+    return f"{sentence}; {said}" if wording is None else f"{sentence}; its worst prompt is {wording.name}: {said}"
+
+
+def _example(example: Example) -> str:
+    first, second = (_answered(answer, example.field) for answer in example.answers)
+    sample = f"sample {cut(example.sample_id, SHORT)}{'' if example.field is None else f', field {example.field},'}"
+    gold = "" if example.gold_label is None else f"; right is {example.gold_label}"
+    return f"{sample} is {first} and {second}{gold}"
+
+
+def _answered(answer: ExampleAnswer, field: str | None) -> str:
+    said = "no label" if answer.completion is None else f'"{cut(answer.completion, SHORT)}"'
+    if field is not None and not answer.completion:
+        said = "nothing" if answer.completion == "" else "right" if answer.is_correct else "wrong"
+    return f"{answer.label or said} with {answer.wording.name}{answer.side and ' '}{answer.side}"
+
+
+def _told(name: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=f"{name:{NAME}}", subsequent_indent=" " * NAME)
+
+
+def _typed(name: str, command: str, width: int) -> list[str]:
+    """Returns a command, parted between its words alone: what is quoted stays whole."""
+    first, *words = map(shlex.quote, shlex.split(command))
+    lines = [f"{name:{NAME}}{first}"]
+    for word in words:
+        if len(lines[-1]) + len(word) + len(" " + BREAK) > width:
+            lines[-1] += BREAK
+            lines.append(f"{' ' * (NAME + 2)}{word}")
+        else:
+            lines[-1] += f" {word}"
+    return list(map(shown, lines))

@@ -1,0 +1,116 @@
+"""Tables for a terminal of any width, a line a row: columns that do not fit go into a further table, none is dropped.
+
+A cell may bear the raised number of a footnote; each sentence stands once under the table.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptaudit.system.display.columns import parts_of
+from promptaudit.system.display.figures import NAME, cut
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+LEAST_NAME = 12  # characters of the widest name that stay on its line at least
+GAP = 2
+INDENT = 2
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row of a table: what it is under, its name, and a text for each column. All may be other people's words."""
+
+    heading: str
+    name: str
+    cells: Sequence[str]
+
+
+def tables(heading: str, columns: Sequence[str], lines: Sequence[Line], width: int) -> Iterator[Text]:
+    """Yields the lines of one table, or of several under each other where the width is too small for all columns.
+
+    Args:
+        heading: of the names.
+        columns: their headings, which may have several lines.
+        lines: the rows; those under one heading stand together.
+        width: characters of the terminal, which no line is wider than.
+    """
+    from rich.cells import cell_len
+
+    widths = [
+        max(cell_len(text) for text in (*column.split("\n"), *(line.cells[place] for line in lines)))
+        for place, column in enumerate(columns)
+    ]
+    names = [heading, *(" " * INDENT + cut(line.name, NAME) for line in lines)]
+    longest = max(map(cell_len, names))
+    room = max(LEAST_NAME, min(longest, width - max(widths, default=0) - GAP, width // 3))
+    for place, part in enumerate(parts_of(widths, width, first=room, gap=GAP)):
+        if place:
+            yield _text("")
+        yield from _table(heading, columns, lines, part, [room, *(widths[index] for index in part)])
+
+
+def _table(
+    heading: str, columns: Sequence[str], lines: Sequence[Line], part: Sequence[int], widths: Sequence[int]
+) -> Iterator[Text]:
+    titles = [heading.split("\n"), *(columns[index].split("\n") for index in part)]
+    for place in range(-max(map(len, titles)), 0):  # the last lines of all headings are beside each other
+        row = [title[place] if len(title) >= -place else "" for title in titles]
+        yield _row(row[0], row[1:], widths, "bold")
+    yield _text("─" * (sum(widths) + GAP * (len(widths) - 1)), "dim")
+    above = None
+    for line in lines:
+        if line.heading and line.heading != above:
+            yield _text(line.heading, "bold")
+        above = line.heading
+        *before, last = _folded(cut(line.name, NAME), widths[0] - INDENT)
+        for name in before:
+            yield _text(" " * INDENT + name)
+        yield _row(" " * INDENT + last, [line.cells[index] for index in part], widths)
+
+
+def _row(name: str, cells: Sequence[str], widths: Sequence[int], style: str = "") -> Text:
+    from rich.cells import cell_len, set_cell_size
+
+    aligned = [" " * (width - cell_len(cell)) + cell for cell, width in zip(cells, widths[1:], strict=True)]
+    return _text((" " * GAP).join([set_cell_size(name, widths[0]), *aligned]).rstrip(), style)
+
+
+def _folded(name: str, width: int) -> list[str]:
+    """Returns a name in pieces, each no wider than a column."""
+    from rich.cells import chop_cells
+
+    return chop_cells(name, width) or [""]
+
+
+def _text(line: str, style: str = "") -> Text:
+    """Text, never markup: names are other people's."""
+    from rich.text import Text
+
+    return Text(line, style=style)
+
+
+class Footnotes:
+    """The sentences that the marks of a table stand for, in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def mark(self, sentence: str) -> str:
+        """Returns the mark of a sentence."""
+        return str(self._numbers.setdefault(sentence, len(self._numbers) + 1)).translate(_RAISED)
+
+    def lines(self, opening: str, width: int) -> Iterator[Text]:
+        """Yields a sentence about the whole table, where there is one, and then each footnote; no line is wider than `width`."""
+        from rich.text import Text
+
+        told = [("", opening)] if opening else []
+        told += [(f"{self.mark(sentence)} ", sentence) for sentence in self._numbers]
+        for mark, sentence in told:
+            for line in textwrap.wrap(sentence, width, initial_indent=mark, subsequent_indent=" " * len(mark)):
+                yield Text(line, style="dim")

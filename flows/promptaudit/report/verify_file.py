@@ -1,0 +1,280 @@
+"""Holds a report's file against what was written, and the figures printed on it against the marts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from html.parser import HTMLParser
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from promptaudit.evidence.verify.differences import SealDifference, few
+from promptaudit.evidence.verify.runs import VerifyResult, verify
+from promptaudit.marts.seal import marts
+from promptaudit.registry.errors import DataError, UsageError
+from promptaudit.report import BELOW, REPORT
+from promptaudit.report.blocks.cells import exact
+from promptaudit.report.record import page_sha256
+from promptaudit.system.display.figures import ABSENT, chance, count, milliseconds, number, percent, share, usd
+from promptaudit.system.display.policy import POLICIES
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.figure_names import parse_figure, row_id
+
+MOST_DIGITS = 7  # that a report prints
+FEW_LINES = 20
+MARKS = ("*", "†", " *", " †")  # that a report prints behind a figure
+
+
+@dataclass(slots=True)
+class Printed:
+    """A figure as a page prints it."""
+
+    figure: str
+    value: str
+    text: str
+    line: int
+
+
+class _Figures(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.printed: list[Printed] = []
+        self._is_open = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "data" and "data-figure" in given:
+            self.printed.append(Printed(given["data-figure"] or "", given.get("value") or "", "", self.getpos()[0]))
+            self._is_open = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "data":
+            self._is_open = False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_open:
+            self.printed[-1].text += data
+
+
+def figures_of(page: str) -> list[Printed]:
+    """Returns every figure of a page, in order."""
+    parser = _Figures()
+    parser.feed(page)
+    return parser.printed
+
+
+def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], str, str | None]:
+    """Returns what differs on a report's page, a sentence on what it was held against, and the run it is about.
+
+    A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
+    the page as it would be written now says in which line it differs.
+
+    Raises DataError where the file is none that a report could be.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        msg = f"{path}: cannot be read: {error.strerror}"
+        raise DataError(msg) from None
+    page = content.decode("utf-8", "replace")
+    printed = figures_of(page)
+    with _landed(warehouse) as con:
+        query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
+        written = con.execute(query, [page_sha256(content)]).fetchone()
+        if written is not None:
+            run, at = written
+            summary = (
+                f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            )
+            return [], summary, str(run)
+        if not printed:
+            msg = f"{path}: no report of promptaudit: it prints no figure with a name"
+            raise DataError(msg)
+        differences, about = _differing(con, printed, path.name)
+    summary = f"{path.name} is not as any page was written; its {len(printed):,} figures were held against the marts"
+    if not differences and about is not None:
+        differences = _lines(warehouse, about, page, path)
+    return few(differences), summary, about
+
+
+def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
+    """Returns the reports in `folder`, of every run or of one and what it was compared with, whose hash did not land.
+
+    A hash counts under the page's own name alone.
+
+    Beside each stands the run whose page it is by its hash; None where no page was written so.
+    """
+    tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
+    if ("reports",) not in tables:
+        return []
+    known = {
+        (name, sha256): run_
+        for name, sha256, run_ in con.execute("select name, sha256, audit_run_id from raw.reports").fetchall()
+    }
+    written = {sha256: run_ for (_, sha256), run_ in known.items()}
+    pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
+    pages += [folder / REPORT] if run is None else _of_comparisons(con, folder, run)
+    there = [(page, page_sha256(page.read_bytes())) for page in pages if page.is_file()]
+    return [
+        (page, written.get(sha256))
+        for page, sha256 in there
+        if (page.relative_to(folder).as_posix(), sha256) not in known
+    ]
+
+
+def _of_comparisons(con: Connection, folder: Path, candidate_run_id: str) -> list[Path]:
+    """Returns where the pages about what a run was compared with lie."""
+    query = "select distinct left(comparison_id, 12) from raw.comparisons where candidate_run_id = ? order by all"
+    return [
+        folder / BELOW / f"comparison-{beginning}.html"
+        for (beginning,) in con.execute(query, [candidate_run_id]).fetchall()
+    ]
+
+
+def check_pages(warehouse: Warehouse, pages: Sequence[tuple[Path, str | None]]) -> list[SealDifference]:
+    """Returns what differs on reports from the marts they print; each page comes with the run whose page it is by its hash.
+
+    A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
+    """
+    differences: list[SealDifference] = []
+    is_copy = not warehouse.places.file.is_file()
+    for page, run in pages:
+        differs = partial(SealDifference, where=page.name, what="page", audit_run_id=run)
+        if run is not None:
+            differences.append(differs(kind="changed", detail=f"it is another page, of run {run}"))
+            continue
+        try:
+            on_page = check_page(warehouse, page)[0]
+        except DataError:
+            on_page = [differs(kind="broken", detail="it cannot be read as a report")]
+        differences += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in on_page]
+    return differences
+
+
+def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[SealDifference], str | None]:
+    """Returns figures whose value or text is not the mart's, and the run that the page is about."""
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    differences: list[SealDifference] = []
+    runs: Counter[str] = Counter()
+    tables = marts(con)
+    for each in printed:
+        differs = partial(SealDifference, where=where, what="figure", which=each.figure)
+        at = f"line {each.line}"
+        try:
+            mart, column, digits = parse_figure(each.figure)
+        except UsageError:
+            differences.append(differs(kind="broken", detail=f"{at}: no name of a figure"))
+            continue
+        if mart not in rows:
+            rows[mart] = {row_id(mart, row): row for row in _rows(con, mart)} if mart in tables else {}
+        row = rows[mart].get(f"{mart}.{digits}")
+        if row is None or column not in row:
+            differences.append(differs(kind="gone", detail=f"{at}: no row of the marts has this name"))
+            continue
+        run, value = row[tables[mart]], row[column]
+        runs[str(run)] += 1
+        if each.value != exact(value):
+            detail = f"{at}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
+            differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
+        elif each.text.strip() not in ("", *spellings(value)):
+            detail = f"{at}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
+            differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
+    return differences, runs.most_common(1)[0][0] if runs else None
+
+
+def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
+    cursor = con.execute(f'select * from marts."{mart}"')  # noqa: S608 - a mart's own name
+    names = [column[0] for column in cursor.description or ()]
+    while rows := cursor.fetchmany(10_000):
+        yield from (dict(zip(names, row, strict=True)) for row in rows)
+
+
+def spellings(value: Any) -> set[str]:
+    """Returns every way in which the report prints a value; a mark may stand behind it."""
+    texts = {exact(value), str(value)}
+    if value is None:
+        texts |= {number(None), ABSENT, "NULL"}
+    elif isinstance(value, bool):
+        texts |= {"yes" if value else "no"}
+    elif isinstance(value, int | float):
+        unsigned = _of_number(abs(value))
+        texts |= _of_number(value) | {f"{'-' if value < 0 else '+'}{text}" for text in unsigned}
+        texts |= {text for text in unsigned if not set(text) & set("123456789")}  # too small for its sign to be printed
+        texts |= {count(value) if isinstance(value, int) else f"{value:g}"} | ({chance(value)} if value >= 0 else set())
+    return texts | {f"{text}{mark}" for text in texts for mark in MARKS}
+
+
+def _of_number(value: float) -> set[str]:
+    texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value)}
+    return texts | {percent(value), f"{number(100 * value, 1)} %", share(value), usd(value), milliseconds(value)}
+
+
+def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:
+    """Returns the first line that is not as the page would be written now, under the text policy that comes nearest."""
+    from promptaudit.report import as_written, report_as
+    from promptaudit.report.comparison_page.page import as_written as comparison_as_written
+
+    nearest_by: tuple[int, int, str] | None = None
+    place = path.stem.partition("-")[2]
+    for policy in (None, *POLICIES):
+        rendered = comparison_as_written(warehouse, page, policy)
+        if rendered is None:
+            rendered = as_written(
+                warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
+            )
+            if page == report_as(warehouse, run, "html", policy):
+                return []
+        if page == rendered:
+            return []
+        pairs = enumerate(zip_longest(page.splitlines(), rendered.splitlines()), start=1)
+        differing = [number for number, (one, other) in pairs if one != other]
+        if differing and (nearest_by is None or len(differing) < nearest_by[0]):
+            nearest_by = (len(differing), differing[0], policy or "")
+        if len(differing) <= FEW_LINES:  # it is this policy
+            break
+    if nearest_by is None:
+        return []
+    detail = "no figure differs from the marts, but the page is not as it would be written now"
+    return [
+        SealDifference(
+            kind="changed", where=path.name, what="page", which=f"line {nearest_by[1]}", detail=detail, audit_run_id=run
+        )
+    ]
+
+
+def verify_with_pages(
+    warehouse: Warehouse,
+    audit_run_id: str | None = None,
+    *,
+    seal: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> VerifyResult:
+    """Returns what `verify` says of one run or every run, and what differs on the reports beside the published copy."""
+    result = verify(warehouse, audit_run_id, seal=seal, say=say)
+    if not result.is_reliable:
+        return result
+    with _landed(warehouse) as con:
+        only = None if audit_run_id is None else result.runs[0].audit_run_id
+        pages = unknown_pages(con, warehouse.places.published, only)
+    return replace(result, findings=[*result.findings, *check_pages(warehouse, pages)])
+
+
+def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
+    """Opens what says which pages were written: the warehouse, or where it is not there its copy."""
+    return warehouse.inspect() if warehouse.places.file.is_file() else warehouse.published.inspect()
+
+
+def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> VerifyResult:
+    """Holds a report's file against the page that was written, or its figures against the marts; then its run against its seals.
+
+    Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
+    """
+    on_page, note, run = check_page(warehouse, path)
+    result = verify_with_pages(warehouse, run, seal=seal)
+    others = [each for each in result.findings if each not in on_page]
+    return replace(result, findings=[*on_page, *others], notes=[note, *result.notes])

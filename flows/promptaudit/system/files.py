@@ -1,0 +1,126 @@
+"""Writes files whole, for their owner alone: a reader sees the old one or the new one, whatever is cut short."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from promptaudit.registry.errors import BrokenFile, WarehouseError
+
+PRIVATE = 0o600  # its owner's alone
+SHARED = 0o666  # as the umask has it
+NO_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EACCES, errno.EPERM, errno.EISDIR})
+"""Why a link, a socket, a folder or somebody else's file is not opened."""
+PRIVATE_UMASK = 0o077  # of a process whose files are its owner's alone
+
+
+def write_text(text: str, path: Path, mode: int = PRIVATE) -> Path:
+    """Writes UTF-8 as `write_bytes` writes; line breaks stay as they are."""
+    return write_bytes(text.encode(), path, mode)
+
+
+def write_bytes(content: bytes, path: Path, mode: int = PRIVATE) -> Path:
+    """Writes beside the file, then renames; a link stays one, and what lies under /dev is written to as it is.
+
+    Raises WarehouseError, in one line, where it cannot.
+    """
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(target.name + ".new")
+    try:
+        if path.is_relative_to("/dev"):  # standard output, however it is redirected
+            with path.open("ab") as stream:
+                stream.write(content)
+            return path
+        draft.unlink(missing_ok=True)
+        opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(opened, "wb") as file:
+            file.write(content)
+        put_in_place(draft, target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+        msg = f"{path}: cannot be written: {error.strerror}"
+        raise WarehouseError(msg) from None
+    return path
+
+
+def copy_durably(source: Path, target: Path) -> None:
+    """Copies a file, forced to the disk before it takes its place; raises WarehouseError where it cannot be written."""
+    draft = target.with_name(target.name + ".new")
+    try:
+        with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
+            shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
+        put_in_place(draft, target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        msg = f"{target}: cannot be written: {error.strerror}; the last publication stays"
+        raise WarehouseError(msg) from None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)
+
+
+def put_in_place(draft: Path, target: Path) -> None:
+    """Forces a finished draft to the disk and renames it into place, which holds through a power cut."""
+    force(draft)
+    draft.replace(target)
+    force(target.parent)
+
+
+def force(path: Path) -> None:
+    """Forces a file, or a folder's list of names, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def private_folder(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, for its owner alone; raises WarehouseError where it cannot."""
+    try:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir(exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True)  # a file in its place is told
+    except OSError as error:
+        msg = f"{folder}: cannot be made: {error.strerror}"
+        raise WarehouseError(msg) from None
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Returns what a file holds that somebody else may have put there.
+
+    Raises BrokenFile for a link, a pipe, a folder, a file that may not be read and one of more bytes than `most`;
+    FileNotFoundError where there is none.
+    """
+    try:
+        handle = os.open(
+            path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        )  # a pipe that nobody writes to would be waited for
+    except OSError as error:
+        if error.errno not in NO_FILE:
+            raise
+        msg = f"{path}: no regular file that can be read"
+        raise BrokenFile(msg) from None
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            msg = f"{path}: no regular file of at most {most:,} bytes"
+            raise BrokenFile(msg)
+        with os.fdopen(os.dup(handle), "rb") as file:
+            return file.read(most)
+    finally:
+        os.close(handle)
+
+
+def file_sha256(path: Path) -> str:
+    """Returns the sha256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

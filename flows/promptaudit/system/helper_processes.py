@@ -1,0 +1,196 @@
+"""Processes that have a heavy library ready: started early in a command, asked when the time comes, gone with the command.
+
+A child is `python -P -m MODULE` in a private folder of its own, so that nothing of the folder a user stands in is read. Each line
+on its stdin is one request, answered by one line on its stdout; both are JSON. It ends at once when stdin closes, in the
+middle of a request too, since whoever asked is gone then.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import queue
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from promptaudit.system.files import PRIVATE_UMASK
+from promptaudit.system.garbage import collect_rarely
+from promptaudit.system.settings import SILENT, secret_variables
+
+_HIDDEN = (
+    "_KEY",
+    "_TOKEN",
+    "APIKEY",
+    "SECRET",
+    "PASSWORD",
+    "_PASS",
+    "CREDENTIAL",
+    "AUTH_STRING",
+    "CONNECTION_URL",
+    "DATABASE_URL",
+    "HEADERS",
+    "OPENLINEAGE",
+)
+_HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
+FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
+"""The variable that tells a child its private folder, which it removes when whoever started it is gone."""
+DBT, CHECKS = "promptaudit.marts.dbt_child", "promptaudit.audit.formats.expectations"
+"""The modules of the children there are: what builds marts, and what checks formats."""
+# a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
+QUIET_ALGEBRA = {"OPENBLAS_NUM_THREADS": "1"}
+_children: dict[tuple[str, ...], Child] = {}
+
+
+class ChildEnded(Exception):
+    """A child that ended without an answer; its words are the last it said."""
+
+
+class Child:
+    """A process that runs `serve` of a module."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="promptaudit-"))
+        try:
+            self._stderr = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as it lives
+            self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
+                [sys.executable, "-P", "-m", module, *arguments],
+                cwd=self._folder,
+                env=environment() | QUIET_ALGEBRA | {FOLDER: str(self._folder)},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                text=True,
+                start_new_session=True,
+                umask=PRIVATE_UMASK,
+            )
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+
+    @property
+    def is_alive(self) -> bool:
+        """Returns whether it can be asked."""
+        return self.process.poll() is None
+
+    def ask(self, request: dict[str, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the module answers
+        """Returns the answer to a request; raises ChildEnded where there is none, or none within a limit in seconds.
+
+        Whatever interrupts this ends the child.
+        """
+        assert self.process.stdin is not None and self.process.stdout is not None  # noqa: S101, PT018 - pipes were asked for
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.write(json.dumps(request) + "\n")
+                self.process.stdin.flush()
+            with selectors.DefaultSelector() as answers:
+                answers.register(self.process.stdout, selectors.EVENT_READ)
+                is_late = not answers.select(limit_s)
+            answer = "" if is_late else self.process.stdout.readline()
+        except BaseException:
+            self.end()
+            raise
+        if answer.endswith("\n"):  # one that was killed may have written half of it
+            return json.loads(answer)
+        words = f"no answer within {limit_s:g} s" if is_late else self._last_words()
+        self.end()
+        raise ChildEnded(words)
+
+    def _last_words(self) -> str:
+        code = self.process.wait()
+        self._stderr.seek(0)
+        lines = [part.strip() for part in self._stderr.read()[-4000:].splitlines() if part.strip()]
+        return " ".join(lines[-4:])[:400] or f"exit code {code}"
+
+    def end(self) -> None:
+        """Ends it and whatever it started, and removes its folder."""
+        if self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self._stderr):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def start(module: str, *arguments: str) -> Child:
+    """Returns this command's child of a module; starts one where there is none, without waiting until it is ready."""
+    key = (module, *arguments)
+    child = _children.get(key)
+    if child is not None and not child.is_alive:
+        child.end()
+    if child is None or not child.is_alive:
+        child = _children[key] = Child(module, *arguments)
+    return child
+
+
+@atexit.register
+def end_children() -> None:
+    """Ends every child of this process."""
+    while _children:
+        _children.popitem()[1].end()
+
+
+def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> NoReturn:
+    """Serves a child's side: makes ready, then answers each request with what the function that was made returns."""
+    collect_rarely()
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
+    requests: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_read, args=(requests,), daemon=True).start()
+    answer = make_ready()
+    while True:
+        answers.write(json.dumps(answer(json.loads(requests.get()))) + "\n")
+        answers.flush()
+
+
+def _read(requests: queue.Queue[str]) -> NoReturn:
+    for line in sys.stdin:
+        requests.put(line)
+    folder = os.environ.get(FOLDER)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+    if os.getpgrp() == os.getpid():  # what it has started goes with it
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def is_hidden(name: str) -> bool:
+    """Returns whether a variable of this name may hold a key or a password."""
+    upper = name.upper()
+    return (
+        upper in secret_variables()
+        or any(word in upper for word in _HIDDEN)
+        or not _HIDDEN_PARTS.isdisjoint(upper.split("_"))
+    )
+
+
+def without_secret_settings() -> dict[str, str]:
+    """Returns this process's environment for one of ours that has business with providers' keys, and with no secret setting."""
+    return {name: value for name, value in os.environ.items() if name.upper() not in secret_variables()}
+
+
+def is_given(name: str) -> bool:
+    """Returns whether a command that a card names may be given a variable: none that may hold a key, nor Python's own."""
+    return not (is_hidden(name) or name.upper().startswith("PYTHON"))
+
+
+def environment() -> dict[str, str]:
+    """Returns this process's environment for one that has no business with a key, and without what would configure dbt."""
+    kept = {name: value for name, value in os.environ.items() if not (name.startswith("DBT_") or is_hidden(name))}
+    paths = [str(Path(part).absolute()) for part in kept.pop("PYTHONPATH", "").split(os.pathsep) if part]
+    kept |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
+    if cache := kept.get("PROMPTAUDIT_CACHE"):
+        kept["PROMPTAUDIT_CACHE"] = str(Path(cache).expanduser().absolute())
+    return kept | SILENT

@@ -1,0 +1,384 @@
+"""Shows a piece of work as a flow run of Prefect, on the server that it is set to or on one of its own.
+
+Prefect reads `.env`, `prefect.toml` and `pyproject.toml` of the folder it is imported in, and `profiles.toml`, `logging.yml`
+and a database of PREFECT_HOME: each can name another server, or code to run. A folder of cards may be somebody else's, so
+Prefect is imported, and whatever it starts is started, `apart`. Then the environment and the user's own profile decide.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import os
+import secrets
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError
+from promptaudit.system import user_cache
+from promptaudit.system.files import PRIVATE_UMASK, private_folder, write_bytes
+from promptaudit.system.helper_processes import environment
+from promptaudit.system.prefect_steps import StepFailed, StepResult, forget, is_in_flow_run, remembered
+from promptaudit.system.settings import Settings, silence
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
+Result = TypeVar("Result")
+
+STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
+"""How long an own server may take to start, and how long it may do nothing meanwhile."""
+DEFECT = 2  # the exit code of an error that has none of its own
+DATABASE = "flow_runs.db"  # of own servers, beside a warehouse
+EVENTS_WITHIN_S, ENDS_WITHIN_S = 5.0, 5.0
+
+
+class Listener(Protocol):
+    """Where a command says what it does."""
+
+    def say(self, text: str) -> None:
+        """Says one line."""
+
+    def warn(self, text: str) -> None:
+        """Says one line that should not be missed."""
+
+
+def as_flow_run(
+    work: Callable[[], Result],
+    *,
+    name: str,
+    run_name: str,
+    parameters: Mapping[str, str | float | bool | None],
+    folder: Path,
+    progress: Listener,
+) -> Result:
+    """Does a piece of work, whose steps are tasks, as a flow run of Prefect; returns what it returns and raises what it raises.
+
+    It is shown on the server that Prefect is set to, else on one of its own, which keeps its database in `folder`. Where no
+    server answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly; so is it in a flow run of that name, which shows it.
+    Parameters are ids and small values.
+
+    The steps are taken here, and a server that goes away meanwhile does not learn of them.
+    """
+    if not Settings().prefect or is_in_flow_run(name):
+        return work()
+    load_prefect()
+    from prefect.settings import (
+        PREFECT_API_AUTH_STRING,
+        PREFECT_API_KEY,
+        PREFECT_API_URL,
+        get_current_settings,
+        temporary_settings,
+    )
+
+    run = _FlowRun(work, name, run_name, parameters, progress)
+    server = get_current_settings().api.url
+    if server is not None:
+        progress.say(f"Prefect server: {server}")
+        with contextlib.nullcontext() if is_in_flow_run() else events_sent():
+            return run.shown()
+    progress.say("no PREFECT_API_URL: starting a Prefect server of its own")
+    with contextlib.ExitStack() as opened:
+        try:
+            own = opened.enter_context(own_server(folder))
+        except (OSError, WarehouseError) as error:
+            run.warn(type(error).__name__ if isinstance(error, OSError) and error.errno else str(error))
+            return work()
+        with apart():  # settings are read anew, and so are the files that stand where they are read
+            changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
+            opened.enter_context(temporary_settings(changed))
+        with events_sent():
+            return run.shown()
+
+
+class _FlowRun(Generic[Result]):
+    """A piece of work that is done as a flow run, once."""
+
+    def __init__(
+        self,
+        work: Callable[[], Result],
+        name: str,
+        run_name: str,
+        parameters: Mapping[str, str | float | bool | None],
+        progress: Listener,
+    ) -> None:
+        self._work, self._name, self._run_name, self._parameters = work, name, run_name, parameters
+        self._progress = progress
+        self._ended: list[StepResult[Result] | BaseException] = []
+
+    def warn(self, why: str) -> None:
+        """Says that the work is not shown."""
+        self._progress.warn(f"Prefect: {why}: it shows no steps of this run; the audit goes on without it")
+
+    def shown(self) -> Result:
+        """Does the work as a flow run on the server that is set now."""
+        from prefect import Flow
+        from prefect.states import Failed
+
+        def body(**_: str | float | bool | None) -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
+            try:
+                self._ended.append(StepResult(self._work()))
+            except BaseException as error:
+                self._ended.append(error)
+                if not isinstance(error, Exception):
+                    raise
+                return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
+            finally:
+                forget()
+            return self._ended[0]
+
+        body.__name__ = self._name
+        # Prefect shows parameters by the names that it finds there
+        names = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self._parameters]
+        vars(body)["__signature__"] = inspect.Signature(names)
+        _keep_logs_there()
+        flow = Flow(
+            body, name=self._name, flow_run_name=self._run_name, persist_result=False, validate_parameters=False
+        )
+        try:
+            flow(**self._parameters)
+        except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
+            if not self._ended:
+                self.warn(type(error).__name__)
+            elif isinstance(self._ended[0], StepResult):
+                self._progress.warn(f"Prefect: {type(error).__name__}: its server does not know how this run ended")
+        if not self._ended:  # also where Prefect takes the state of an earlier try for the end of this one
+            return self._work()
+        (ended,) = self._ended
+        if isinstance(ended, BaseException):
+            raise ended
+        return remembered(ended)
+
+
+def failed(error: Exception, warn: Callable[[str], None], names: Mapping[int, str] | None = None) -> State[Any]:
+    """Returns the state of a deployed flow that an error ended; the worker is told the whole error, and its stack of a defect.
+
+    `names`: what the state is called by exit code.
+    """
+    from prefect.states import Failed
+
+    if isinstance(error, PromptauditError):
+        warn(str(error))
+        code = error.exit_code
+    else:
+        traceback.print_exception(error)
+        code = DEFECT
+    return Failed(name=(names or {}).get(code, "Failed"), message=f"exit code {code}: {StepFailed(error)}")
+
+
+def _keep_logs_there() -> None:
+    """Has the lines of steps, which are words of our own and ids, kept by the server and not shown in the terminal."""
+    if not is_in_flow_run():  # a worker's own flow run has its logging already
+        for name in ("prefect.flow_runs", "prefect.task_runs"):
+            logger = logging.getLogger(name)
+            logger.setLevel(logging.INFO)
+            logger.propagate = False
+
+
+@contextlib.contextmanager
+def events_sent() -> Iterator[None]:
+    """Has Prefect send at the end of this block what it still has to say of steps, and drops what it cannot send soon.
+
+    At its end the process waits for every event otherwise, where the server is away 7 s for each of some 200.
+    """
+    from prefect.events.worker import EventsWorker
+
+    service: Any = EventsWorker  # it answers otherwise inside a loop
+
+    async def dropped(_event: object) -> None:
+        """Sends nothing."""
+
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):
+            waiting = tuple(service._instances.values())  # noqa: SLF001 - Prefect has no other way to give events up
+            _, unsent = service.drain_all(timeout=EVENTS_WITHIN_S, at_exit=False)
+            for worker in waiting if unsent else ():
+                vars(worker)["_handle"] = dropped
+
+
+def show_flow_runs(folder: Path, progress: Listener) -> None:
+    """Serves Prefect's own pages about the flow runs that own servers kept in `folder`, until interrupted.
+
+    Raises UsageError where there are none, or the server ends.
+    """
+    if not (folder / DATABASE).exists():
+        msg = f"no run was shown by a Prefect server of its own: {folder} has no {DATABASE}"
+        raise UsageError(msg)
+    try:
+        with own_server(folder, has_pages=True) as own:
+            address = own.url.removesuffix("/api")
+            progress.say(f"Prefect's pages at {address}, password {own.login}; Ctrl-C ends it")
+            code = own.process.wait()
+    except OSError as error:
+        msg = f"Prefect: {error}"
+        raise UsageError(msg) from None
+    msg = f"Prefect: its server ended with exit code {code}"
+    raise UsageError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnServer:
+    """A Prefect server of ours: the address of its API, the login, user:password, that it asks for, its process."""
+
+    url: str
+    login: str
+    process: subprocess.Popen[bytes]
+
+
+@contextlib.contextmanager
+def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
+    """Starts a Prefect server that ends with this block, waits until it answers, and yields it.
+
+    It asks for a login, since every user of this machine can reach its loopback, and keeps what it is told in `folder`, for the
+    next one. `has_pages`: it serves Prefect's own pages too. Prefect's own way starts it where the user stands.
+
+    Raises:
+        OSError: it does not come to answer, or a link stands where its database would.
+        WarehouseError: the folder cannot be made.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/api"
+    program = "from promptaudit.system.garbage import collect_rarely; collect_rarely(); import uvicorn; uvicorn.main()"
+    line = [
+        sys.executable,
+        "-P",
+        "-c",
+        program,
+        "--factory",
+        "prefect.server.api.server:create_app",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--log-level",
+        "error",
+        "--lifespan",
+        "on",
+    ]
+    database, empty = folder / DATABASE, f"prefect-{version('prefect')}.db"
+    if folder.is_symlink() or database.is_symlink():
+        msg = f"{database} or its folder is a link"
+        raise OSError(msg)
+    private_folder(folder)
+    is_new = not database.exists()
+    if is_new and (kept := user_cache.read(empty)) is not None:  # to make a database costs 5 s
+        write_bytes(kept, database)
+        is_new = False
+    login = f"promptaudit:{secrets.token_urlsafe(16)}"
+    variables = {
+        "PREFECT_SERVER_API_AUTH_STRING": login,
+        "PREFECT__SERVER_FINAL": "1",
+        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0",
+        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0",
+        "PREFECT_API_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{database}",
+    }
+    if has_pages:
+        variables |= {
+            "PREFECT_UI_ENABLED": "1",
+            "PREFECT_UI_API_URL": url,
+            "PREFECT__SERVER_WEBSERVER_ONLY": "1",
+            "PREFECT_UI_STATIC_DIRECTORY": str(user_cache.folder("prefect-pages")),
+        }
+    else:
+        variables |= {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+    with apart():
+        server = subprocess.Popen(  # noqa: S603 - this interpreter, our own words
+            line,
+            env=environment() | variables,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            umask=PRIVATE_UMASK,
+        )
+    try:
+        if not _answers(server, url, login):
+            code = server.poll()
+            how = "does not answer" if code is None else f"ended with exit code {code}"
+            msg = f"its server {how}; what it keeps is {database}"
+            raise OSError(msg)
+        if is_new:
+            _keep_empty(database, empty)
+        yield OwnServer(url=url, login=login, process=server)
+    finally:
+        server.terminate()  # it keeps what it was told last
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(ENDS_WITHIN_S)
+        server.kill()
+        server.wait()
+
+
+def _answers(server: subprocess.Popen[bytes], url: str, login: str) -> bool:
+    """Waits for a server that starts; returns whether it came to answer."""
+    import httpx
+    import psutil
+
+    until = time.monotonic() + STARTS_WITHIN_S
+    worked_s, stalled_at = 0.0, time.monotonic() + STALLS_AFTER_S
+    with httpx.Client(auth=httpx.BasicAuth(*login.split(":")), timeout=1, trust_env=False) as client:
+        while server.poll() is None and time.monotonic() < min(until, stalled_at):
+            with contextlib.suppress(psutil.Error):
+                spent = psutil.Process(server.pid).cpu_times()
+                if spent.user + spent.system > worked_s:
+                    worked_s, stalled_at = spent.user + spent.system, time.monotonic() + STALLS_AFTER_S
+            with contextlib.suppress(httpx.TransportError):
+                if client.get(f"{url}/health").is_success:
+                    return True
+            time.sleep(0.05)
+    return False
+
+
+def _keep_empty(database: Path, name: str) -> None:
+    """Keeps a database as Prefect made it, before it is told of anything, for the next server of this version."""
+    with (
+        contextlib.suppress(sqlite3.Error, OSError),
+        contextlib.closing(sqlite3.connect(database)) as source,
+        contextlib.closing(sqlite3.connect(":memory:")) as kept,
+    ):
+        source.backup(kept)
+        user_cache.keep(name, kept.serialize(), instead_of="prefect-*.db")
+
+
+def load_prefect() -> None:
+    """Imports Prefect, which takes seconds: the first import settles what it goes by."""
+    with apart():
+        import prefect.events
+        import prefect.flows
+
+        prefect.settings.get_current_settings()
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """Works in a private folder of ours meanwhile, where Prefect finds none of the files it would read in the user's.
+
+    Prefect is kept quiet. Its own files go there too, unless PREFECT_HOME says where, and its profiles are the user's. The
+    working folder is that of all threads: none that needs it may run beside this.
+    """
+    silence()
+    # LOGGING_ROOT has those of its services
+    for logger in ("LOGGING", "SERVER_LOGGING", "INTERNAL_LOGGING", "LOGGING_ROOT"):
+        os.environ.setdefault(f"PREFECT_{logger}_LEVEL", "CRITICAL")
+    folder = user_cache.folder("prefect")
+    try:
+        home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect").expanduser().absolute()
+    except RuntimeError:  # no home
+        home = folder
+    profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml").expanduser().absolute()
+    os.environ["PREFECT_HOME"] = str(home if os.environ.get("PREFECT_HOME") else folder)
+    os.environ["PREFECT_PROFILES_PATH"] = str(profiles)
+    with contextlib.chdir(folder):
+        yield

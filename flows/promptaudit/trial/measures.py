@@ -1,0 +1,16 @@
+"""Names the measures of a trial, and the columns that they are described by."""
+
+from __future__ import annotations
+
+from promptaudit.registry.mart_columns import MartColumn, mart_columns
+
+OF_LABELS = ("sensitivity", "consistency", "micro_f1", "invalid_rate")
+ACCURACY = "accuracy:"
+"""Begins the name of the accuracy by a scoring method, as in rpt_run_comparisons."""
+
+
+def column_of(measure: str) -> MartColumn:
+    """Returns the column that a measure is described by; accuracies by all scoring methods have one."""
+    if measure.startswith(ACCURACY):
+        return mart_columns("fct_field_stability")["accuracy"]
+    return mart_columns("rpt_audit")[measure]

@@ -1,0 +1,230 @@
+"""The warehouse: the only memory between the steps of an audit, and the only room that imports DuckDB.
+
+`Warehouse` is what every other room is handed. One writer a process has its file, briefly; readers have the published copy
+and are never blocked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.warehouse.lock import lock
+from promptaudit.warehouse.places import PUBLISHED, Places
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from promptaudit.warehouse.duckdb_file import Connection
+    from promptaudit.warehouse.lake import Lake
+
+__all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now", "rows_as"]
+
+Row = dict[str, Any]
+"""A row by the names of its columns."""
+
+
+class Ask(Protocol):
+    """Returns the rows of a query about one run; `values` are bound to the `$names` of the query, beside `$run`."""
+
+    def __call__(self, query: str, /, **values: object) -> list[Row]:
+        """Asks."""
+
+
+Kind = TypeVar("Kind")
+
+
+def rows_as(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
+    """Returns the rows of a query as `kind`, a NamedTuple or frozen dataclass with the query's columns as its fields.
+
+    Raises:
+        WarehouseError: a column is missing, or `kind` has no field of its name.
+    """
+    try:
+        return [kind(**row) for row in rows]
+    except TypeError as error:
+        msg = f"a query's columns are not the fields of {kind.__name__}: {error}"
+        raise WarehouseError(msg) from None
+
+
+def now() -> datetime:
+    """Returns this instant in UTC, without a zone, as the warehouse keeps it."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+@dataclass(frozen=True)
+class Warehouse:
+    """A warehouse, named by the path of its DuckDB file, which need not exist yet.
+
+    `duckdb_file` alone knows how the file is opened, shared between threads and closed; everything else asks here.
+    """
+
+    path: Path
+
+    def __str__(self) -> str:
+        """Returns the path, as it is called."""
+        return str(self.path)
+
+    @property
+    def places(self) -> Places:
+        """Returns where the warehouse's files lie."""
+        return Places(self.path)
+
+    @property
+    def published(self) -> Published:
+        """Returns the copy that readers have; the lake where neither it nor the warehouse is on this machine."""
+        copy = self.places.copy
+        if copy.is_file() or self.exists() or not os.environ.get("PROMPTAUDIT_LAKE"):
+            return Published(copy)
+        from promptaudit.warehouse.lake import lake_of_settings
+
+        return Published(copy, lake_of_settings())
+
+    def exists(self) -> bool:
+        """Returns whether its file is there."""
+        return self.path.exists()
+
+    def hold(
+        self, wait_s: float = 60, say: Callable[[str], None] | None = None, what: str = "", by: str = ""
+    ) -> AbstractContextManager[None]:
+        """Holds the one lock of a run; waits `wait_s` seconds, saying so at once, then raises WarehouseLocked.
+
+        `by` says for whom, to whoever waits for it. `what` names a lock of its own: a night's, which lasts beyond its run.
+        """
+        return lock(self.path, self.places.beside(f".{what}.lock" if what else ".lock"), wait_s, say, by)
+
+    def write(self, *, wait_s: float = 30) -> AbstractContextManager[Connection]:
+        """Returns a writer's connection around one piece of work; DuckDB's errors leave as one line.
+
+        Raises:
+            WarehouseLocked: another program has the file open, for longer than `wait_s` seconds.
+            WarehouseError: the file cannot be opened, or a query failed.
+        """
+        from promptaudit.warehouse.duckdb_file import connect
+
+        return connect(self.path, wait_s=wait_s)
+
+    def read(self, query: str, /, **values: object) -> list[Row]:
+        """Returns the rows of a query on the writer's file as dicts; `values` are bound to the `$names` of the query."""
+        from promptaudit.warehouse.duckdb_file import rows_of
+
+        with self.write() as con:
+            return rows_of(con, query, **values)
+
+    def frame(self, query: str, /, **values: object) -> pl.DataFrame:
+        """Returns the rows of a query on the writer's file as a frame, in the types of their columns; otherwise as `read`."""
+        with self.write() as con:
+            return con.execute(query, values).pl()
+
+    def land(self, tables: Iterable[tuple[str, pl.DataFrame]]) -> int:
+        """Lands rows of tables of schema raw, each before the next are made, in one transaction; returns how many were new."""
+        from promptaudit.warehouse.insert import insert_new
+
+        with self.write() as con:
+            con.execute("begin")
+            n_new = sum(insert_new(con, table, rows) for table, rows in tables)
+            con.execute("commit")
+        return n_new
+
+    def apply_schema(self) -> None:
+        """Makes schema raw where it is missing, or leads to it from an earlier version; raises WarehouseError of any other."""
+        from promptaudit.warehouse.schema import apply_schema
+
+        apply_schema(self)
+
+    def kept_open(self) -> AbstractContextManager[None]:
+        """Keeps the file open between the pieces of work inside, since each opening reads its catalog; `let_go` closes it."""
+        from promptaudit.warehouse.duckdb_file import kept_open
+
+        return kept_open(self.path)
+
+    def let_go(self) -> bool:
+        """Closes a file that is kept open, so that another process can write to it; returns False where somebody works with it.
+
+        Whoever opens the file by other means than DuckDB calls this first: to close any handle of a file ends every lock
+        that a process has on it.
+        """
+        from promptaudit.warehouse.duckdb_file import let_go
+
+        return let_go(self.path)
+
+    def rewrite(self) -> None:
+        """Writes the file anew from what it holds now, in the old one's place: what was deleted stays in a file otherwise."""
+        from promptaudit.warehouse.duckdb_file import rewrite
+
+        rewrite(self.path)
+
+    def inspect(self) -> AbstractContextManager[Connection]:
+        """Returns a reader's connection to the file, for our own queries alone; it also reads files of the same folder."""
+        from promptaudit.warehouse.duckdb_file import inspect
+
+        return inspect(self.places.file)
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published copy of a warehouse, or a lake: read-only, no files, no network, limited memory and time."""
+
+    path: Path
+    lake: Lake | None = None
+
+    def exists(self) -> bool:
+        """Returns whether anything is published yet."""
+        return self.lake is not None or self.path.is_file()
+
+    def read(self, query: str, /, **values: object) -> list[Row]:
+        """Returns the rows of one of our queries as dicts; `values` are bound to the `$names` of the query.
+
+        Raises:
+            WarehouseError: nothing is published yet, or the query failed or took longer than 15 minutes.
+        """
+        from promptaudit.warehouse.duckdb_file import rows_of
+
+        with self.connect() as con:
+            return rows_of(con, query, **values)
+
+    def frame(self, query: str, /, **values: object) -> pl.DataFrame:
+        """Returns the rows of one of our queries as a frame, in the types of their columns; otherwise as `read`."""
+        with self.connect() as con:
+            return con.execute(query, values).pl()
+
+    def connect(self) -> AbstractContextManager[Connection]:
+        """Returns a reader's connection for our own queries, which all see one publication.
+
+        Whoever reads the copy inside shares the open file: to open it takes 30 ms.
+        """
+        from promptaudit.warehouse.duckdb_file import connect_published
+
+        return connect_published(self.path, self.lake)
+
+    def inspect(self) -> AbstractContextManager[Connection]:
+        """Returns a reader's connection to the copy, for our own queries alone; it also reads files of the same folder."""
+        from promptaudit.warehouse.duckdb_file import inspect
+
+        return inspect(self.path)
+
+    @contextmanager
+    def query(
+        self,
+        query: str,
+        *,
+        memory: str = "4GB",
+        seconds: float = 60,
+        give_up: Callable[[], object],
+    ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
+        """Yields the column names of one query of somebody else's, and its rows as they stream; the file is closed on leaving.
+
+        `give_up` is called where the query goes on though it was stopped after `seconds`.
+        """
+        from promptaudit.warehouse.duckdb_file import stream_published
+
+        with stream_published(
+            self.path, query, memory=memory, seconds=seconds, give_up=give_up, lake=self.lake
+        ) as streamed:
+            yield streamed

@@ -1,0 +1,114 @@
+"""Runs commands of the dbt project on a warehouse, in a child process that reads the project once a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.system.files import private_folder
+from promptaudit.system.helper_processes import DBT, ChildEnded, start
+from promptaudit.system.memory import duckdb_memory
+from promptaudit.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from promptaudit.udfs.readers.own_code import TrustedReader
+
+MEMORY, SPILL_FOLDER = "PROMPTAUDIT_MEMORY", "PROMPTAUDIT_DBT_SPILL"  # as the profile reads them
+SPILL = "spill-"
+OUT_OF_MEMORY = ("Out of Memory Error", "could not allocate block", "failed to allocate")
+
+
+def dbt(
+    warehouse: Warehouse,
+    command: str,
+    *arguments: str,
+    audit_run_ids: Sequence[str] = (),
+    comparison_ids: Sequence[str] = (),
+    readers: Sequence[TrustedReader] = (),
+    n_values: int = 0,
+) -> list[dict[str, str | None]]:
+    """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse.
+
+    Returns what it did not derive (`promptaudit.marts.settle.Found`).
+
+    `readers` are those of the user's own code that it may call; `n_values` is how many answers it goes
+    through, each field of extraction being one.
+    """
+    warehouse = Warehouse(warehouse.places.file)
+    target = warehouse.places.dbt / "target"
+    private_folder(target)
+    (target / "run_results.json").unlink(missing_ok=True)
+    if not warehouse.let_go():
+        msg = f"transform: {warehouse} is open in this process, and dbt runs in another"
+        raise WarehouseError(msg)
+    sweep_spills(warehouse)
+    memory, spill = (
+        duckdb_memory(n_values),
+        tempfile.mkdtemp(prefix=f"{SPILL}{os.getpid()}-", dir=warehouse.places.dbt),
+    )
+    request = {
+        "warehouse": str(warehouse),
+        "target": str(target),
+        "duckdb": {MEMORY: memory, SPILL_FOLDER: spill},
+        "arguments": [command, *arguments],
+        "runs": list(audit_run_ids),
+        "comparisons": list(comparison_ids),
+        "readers": list(readers),
+    }
+    not_derived: list[dict[str, str | None]] = []
+    try:
+        failure, not_derived = start(DBT, warehouse.path.name).ask(request)
+    except ChildEnded as error:
+        failure = f"transform: the process that runs dbt ended: {error}"
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)
+    if failure is not None:
+        if any(words in failure for words in OUT_OF_MEMORY):
+            what = ": ".join(failure.split(": ")[:2])
+            failure = f"{what}: DuckDB's {memory} of memory are too little; {MEMORY} gives it more"
+        raise WarehouseError(failure)
+    return not_derived
+
+
+def sweep_spills(warehouse: Warehouse) -> None:
+    """Removes what DuckDB put beside this warehouse for want of memory, in builds that were killed: it holds answers."""
+    for path in warehouse.places.dbt.glob(f"{SPILL}*"):
+        owner = path.name.removeprefix(SPILL).partition("-")[0]
+        if owner.isdecimal() and psutil.pid_exists(int(owner)):
+            continue
+        if path.is_symlink():
+            path.unlink()
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def compiled() -> dict[str, Any]:
+    """Returns the manifest of the whole project with the SQL of every model, as dbt makes it in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
+        dbt(Warehouse(Path(folder) / "audit.duckdb"), "compile")
+        return manifest_of_build(Path(folder) / "dbt" / "target")
+
+
+def results_of_build(target: Path) -> list[str]:
+    """Returns the ids of what dbt's last command in a folder built; none where it never came to building."""
+    if not (target / "run_results.json").exists():
+        return []
+    results = json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]
+    return [result["unique_id"] for result in results if result["status"] == "success"]
+
+
+def manifest_of_build(target: Path) -> dict[str, Any]:
+    """Returns the manifest that dbt left in a folder, with the SQL of the models that its last command compiled."""
+    manifest: dict[str, Any] = json.loads((target / "manifest.json").read_text(encoding="utf-8"))
+    for result in json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]:
+        if result["unique_id"] in manifest["nodes"]:
+            manifest["nodes"][result["unique_id"]]["compiled_code"] = result["compiled_code"]
+    return manifest

@@ -1,0 +1,49 @@
+"""How rows get into schema raw, and out of the warehouse as Parquet files."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import polars as pl
+
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.warehouse.duckdb_file import FULL, ONE_LINE, Connection, DatabaseError
+from promptaudit.warehouse.raw_tables import TABLES
+from promptaudit.warehouse.selection import Selection
+
+
+def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:
+    """Lands rows of one run in `raw.<table>`; rows whose key is there already add nothing. Returns how many were new."""
+    if rows.is_empty():
+        return 0
+    key = list(TABLES[table].key)
+    incoming = rows.unique(subset=key, keep="first", maintain_order=True).to_arrow()  # noqa: F841 - read by name in SQL
+    matches = " and ".join(f"landed.{column} = incoming.{column}" for column in key)
+    # one run a call: the constant lets DuckDB skip the row groups of every other night
+    run_ids = rows["audit_run_id"].unique()
+    if len(run_ids) != 1:
+        msg = f"insert_new lands one run at a time, got {len(run_ids)}"
+        raise ValueError(msg)
+    statement = (
+        f"insert into raw.{table} by name select * from incoming where not exists "  # noqa: S608 - names are ours
+        f"(select 1 from raw.{table} as landed where landed.audit_run_id = $run and {matches})"
+    )
+    inserted = con.execute(statement, {"run": run_ids[0]}).fetchone()
+    return int(inserted[0]) if inserted else 0
+
+
+def write_parquet(con: Connection, rows: Selection, draft: Path) -> None:
+    """Writes rows to a file that its owner alone reads; none stays where that fails."""
+    try:
+        con.execute(
+            f"copy (from {rows.sql}) to $draft (format parquet, compression zstd, use_tmp_file false)",
+            {**rows.values, "draft": str(draft)},
+        )
+        draft.chmod(0o600)
+    except (DatabaseError, OSError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        text = " ".join(str(error).split())[:ONE_LINE]
+        msg = f"{draft}: cannot be written: {'the disk is full: ' * any(phrase in text for phrase in FULL)}{text}"
+        raise WarehouseError(msg) from None

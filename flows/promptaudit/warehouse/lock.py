@@ -1,0 +1,59 @@
+"""The one lock of a run, which says who holds it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from promptaudit.registry.errors import WarehouseError, WarehouseLocked
+from promptaudit.system.files import private_folder
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own lock still holds there
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] | None, by: str = "") -> Iterator[None]:
+    """Holds the lock file at `path` of a warehouse; waits `wait_s` seconds, saying so at once, then raises WarehouseLocked.
+
+    `by` says for whom, to whoever waits for it.
+    """
+    private_folder(path.parent)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        msg = f"{path}: cannot be written: {error.strerror}"
+        raise WarehouseError(msg) from None
+    try:
+        deadline, has_said = time.monotonic() + wait_s, False
+        while fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                holder = os.pread(handle, 1000, 0).decode("utf-8", "replace").strip() or "another process"
+                if time.monotonic() >= deadline:
+                    again = "run this again once it has ended, or let PROMPTAUDIT_LOCK_WAIT_S be longer"
+                    msg = f"{warehouse} is held by {holder}; waited {wait_s:g} s: {again}"
+                    raise WarehouseLocked(msg) from None
+                if say and not has_said:
+                    say(f"waiting up to {wait_s:g} s for {warehouse}: held by {holder}")
+                    has_said = True
+                time.sleep(0.2)
+        process = f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        who = f"{by}, {process}" if by else process
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, who.encode(), 0)
+        try:
+            yield
+        finally:
+            os.ftruncate(handle, 0)
+    finally:
+        os.close(handle)

@@ -1,0 +1,76 @@
+"""Schema raw: its version, and what leads to it from earlier ones."""
+
+from __future__ import annotations
+
+from promptaudit.registry.errors import WarehouseError
+from promptaudit.system.files import copy_durably
+from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse.raw_tables import SCHEMA_SQL, TABLES
+
+SCHEMA_VERSION = 1
+MIGRATIONS: dict[int, str] = {}
+"""The SQL that leads to version n from the one before: what `create table if not exists` does not do."""
+OF_DUCKDB = ("main", "system", "temp")
+
+
+def apply_schema(warehouse: Warehouse) -> None:
+    """Makes schema raw where it is missing, backs up and migrates one of an earlier version, refuses any other."""
+    if warehouse.path.stem.lower() in OF_DUCKDB:
+        msg = f"{warehouse}: DuckDB has catalogs of its own called {', '.join(OF_DUCKDB)}; choose another file name"
+        raise WarehouseError(msg)
+    with warehouse.kept_open():
+        _apply(warehouse)
+
+
+def unknown_version(version: int, place: object) -> WarehouseError:
+    """Returns the error of a file of a schema that is neither this version's nor one that migrations lead from."""
+    return WarehouseError(
+        f"{place} has schema version {version}, this promptaudit knows {SCHEMA_VERSION}: use the one that made it"
+    )
+
+
+def _missing(there: set[tuple[str, str]]) -> str:
+    """The SQL that adds the tables and columns which this version has got since a warehouse of (table, column) was made."""
+    tables = {table for table, _ in there}
+    columns = [
+        f"alter table raw.{table} add column {name} {sql_type};"
+        for table, declared in TABLES.items()
+        for name, sql_type in declared.sql_types.items()
+        if table in tables and (table, name) not in there
+    ]
+    return "\n".join([*([] if TABLES.keys() <= tables else [SCHEMA_SQL]), *columns])
+
+
+def _apply(warehouse: Warehouse) -> None:
+    with warehouse.write() as con:
+        is_known = con.execute(
+            "select count(*) from information_schema.tables where table_schema = 'raw' and table_name = 'schema_versions'"
+        ).fetchone()
+        landed_version = None
+        if is_known and is_known[0]:
+            row = con.execute("select max(version) from raw.schema_versions").fetchone()
+            landed_version = row[0] if row else None
+        if landed_version == SCHEMA_VERSION:
+            rows = con.execute(
+                "select table_name, column_name from information_schema.columns where table_schema = 'raw'"
+            )
+            if missing := _missing(set(rows.fetchall())):
+                con.execute(missing)
+            return
+        if landed_version is not None:
+            if (
+                not set(range(landed_version + 1, SCHEMA_VERSION + 1)) <= MIGRATIONS.keys()
+                or landed_version > SCHEMA_VERSION
+            ):
+                raise unknown_version(landed_version, warehouse)
+            con.execute("checkpoint")
+    if landed_version is not None:
+        warehouse.let_go()
+        copy_durably(warehouse.path, warehouse.path.with_name(f"{warehouse.path.name}.v{landed_version}.backup"))
+    with warehouse.write() as con:
+        con.execute("begin")
+        for version in range((landed_version or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
+            con.execute(MIGRATIONS[version])
+        con.execute(SCHEMA_SQL)
+        con.execute("insert into raw.schema_versions values (?, ?)", [SCHEMA_VERSION, now()])
+        con.execute("commit")
