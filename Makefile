@@ -33,9 +33,8 @@ soak: $(VENV)/dev.stamp ## Set up, then run what is repeated at length: many kil
 	$(BIN)/pytest -q -n 2 --dist loadfile -rs -m soak $(PYTEST_ARGS)
 
 # mypy uses one processor, most of a minute where it has no cache, and the other checks run beside it
-lint: $(VENV)/tree ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
+lint: $(VENV)/dev.stamp ## Check style, types, layers, SQL and spelling; the same checks as the pre-commit hooks
 	@failed=; types=$$(mktemp); $(BIN)/mypy >"$$types" 2>&1 & typing=$$!; \
-	PYTHONPATH=$(VENV)/tree; export PYTHONPATH; \
 	for check in "ruff check --output-format concise" "ruff format --check --output-format concise" lint-imports typos \
 	    "sqlfluff lint --disable-progress-bar --processes 0 dbt" \
 	    "sqlfluff lint --disable-progress-bar --processes 0 --templater placeholder flows"; do \
@@ -44,10 +43,6 @@ lint: $(VENV)/tree ## Check style, types, layers, SQL and spelling; the same che
 	done; \
 	echo "== mypy"; wait $$typing || failed="$$failed [mypy]"; cat "$$types"; rm -f "$$types"; \
 	if [ -n "$$failed" ]; then echo "make lint: not clean:$$failed" >&2; exit 1; fi
-
-.PHONY: $(VENV)/tree
-$(VENV)/tree: $(VENV)/dev.stamp
-	@$(BIN)/python tests/support/package_tree.py $@
 
 build: $(VENV)/run.stamp ## Build the source package, and from it the wheel, into dist/
 	$(UV) build --quiet --no-build-isolation --offline --python $(BIN)/python --out-dir dist --clear
@@ -85,7 +80,7 @@ vllm: $(VENV)/model.stamp ## Set up vLLM's own environment in infra/vllm (VLLM=g
 
 clean: ## Remove the environment, caches and what was built; the warehouse stays
 	rm -rf $(VENV) build dist dbt/target dbt/logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
-	find flows infra models_registry dbt tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find flows infra tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -108,7 +103,7 @@ $(VENV)/dev.stamp: $(VENV)/uv.stamp $(LOCKS)/dev.txt $(LOCKS)/model.txt pyprojec
 
 # compiled, ours too: where no byte code may be written later, each process would compile every module anew
 THIS_PACKAGE = $(UV) pip install --quiet --python $(BIN)/python --offline --no-deps --no-build-isolation --editable . \
-	  && $(BIN)/python -m compileall -q flows models_registry flows/promptaudit/udfs
+	  && $(BIN)/python -m compileall -q flows
 
 $(VENV)/uv.stamp: $(LOCKS)/uv.txt
 	@if ! $(BIN)/python -c "$(IS_NEW_ENOUGH)" 2>/dev/null; then \

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.release import ROOT, check_out, environment
+from tests.support.release import ROOT, check_out, command_line, environment
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
 
@@ -42,8 +42,7 @@ class Version:
         """Runs a command from the shell; returns its seconds by the clock, and of processors with all it starts."""
         own = environment(self.checkout) | {"PROMPTAUDIT_CACHE": str(self.folder / "cache"), "COLUMNS": "120"}
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        is_one_package = (self.checkout / "flows" / "python").is_dir()  # else this environment's would run again
-        line = [sys.executable, "-P", "-m", f"{'promptaudit.' * is_one_package}flows.cli", *arguments]
+        line = [sys.executable, "-P", "-m", command_line(self.checkout), *arguments]
         ran = subprocess.run(line, cwd=self.folder, env=own, capture_output=True, text=True, check=False)
         taken, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
         assert ran.returncode in (0, 1), ran.stderr

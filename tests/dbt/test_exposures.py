@@ -7,14 +7,14 @@ from pathlib import Path
 
 import yaml
 
-from promptaudit import flows, models_registry
+import promptaudit
 from promptaudit.query.show_tables import described
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.warehouse.figure_names import begin_with
 from promptaudit.warehouse.sql import sql
 
-FLOWS, CARDS = Path(flows.__path__[0]), Path(models_registry.__path__[0])
+FLOWS = Path(promptaudit.__path__[0])
 MARTS = sorted(path.stem for path in (dbt_project() / "models" / "marts").rglob("*.sql"))
 EXPOSURES = {
     each["name"]: each
@@ -30,7 +30,7 @@ def read_by(*places: Path) -> list[str]:
     files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.*"))]
     files = [file for file in files if file.suffix in (".py", ".sql")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    text += "\n".join(sql(*named) for named in re.findall(r'\bsql\("(\w+)", "(\w+)"\)', text))
+    text += "\n".join(sql(*named) for named in re.findall(r'\bsql\("([\w.]+)", "(\w+)"\)', text))
     return [mart for mart in MARTS if re.search(rf"\b{mart}\b", text)]
 
 
@@ -43,16 +43,20 @@ def test_each_has_an_owner_a_type_and_words() -> None:
 
 
 def test_the_report_reads_what_it_says() -> None:
-    assert refs("report") == read_by(FLOWS / "report", FLOWS / "history/nights.py", FLOWS / "comparison/result.py")
+    assert refs("report") == read_by(
+        FLOWS / "report", FLOWS / "query/history/nights.py", FLOWS / "marts/comparison/result.py"
+    )
 
 
 def test_the_night_reads_what_it_says() -> None:
-    own = ("nightly", "comparison/compare.py", "history/measure.py", "history/columns.py", "gate", "alerts")
-    assert refs("nightly_audit") == read_by(*(FLOWS / name for name in own), CARDS / "gate_columns.py")
+    own = ("nightly", "marts/comparison/compare.py", "query/history/measure.py", "query/history/columns.py", "gate")
+    assert refs("nightly_audit") == read_by(*(FLOWS / name for name in own), FLOWS / "registry/gate_columns.py")
 
 
 def test_the_gate_reads_what_it_says() -> None:
-    assert refs("gate") == read_by(FLOWS / "gate", CARDS / "gate_columns.py")
+    assert refs("gate") == read_by(
+        *(FLOWS / "gate").glob("*.py"), FLOWS / "gate/queries", FLOWS / "registry/gate_columns.py"
+    )
 
 
 def test_sources_have_an_owner_and_say_when_nights_are_stale() -> None:

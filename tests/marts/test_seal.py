@@ -518,7 +518,7 @@ def test_a_mart_of_another_version_waits_for_the_next_build(gated: Gated, monkey
     run = sealed_night(gated)
     newer = {mart: grain for mart, grain in grains().items() if mart != "fct_judge_agreement"}
     for module in ("marts.seal", "evidence.verify.marts", "evidence.verify.unknown_tables"):
-        monkeypatch.setattr(f"promptaudit.flows.{module}.grains", lambda: newer)
+        monkeypatch.setattr(f"promptaudit.{module}.grains", lambda: newer)
     found = verify(Warehouse(gated.warehouse))
     assert found.exit_code == 3
     assert {each.what for each in found.findings} == {"marts.fct_judge_agreement"}

@@ -210,7 +210,7 @@ def test_a_build_sees_what_it_copies_and_no_more() -> None:
 
 # ---------------------------------------------------------------- prefect.yaml
 def test_deployments_run_the_nightly_flow_with_arguments_it_takes() -> None:
-    tree = ast.parse((ROOT / "flows" / "nightly" / "flow.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ROOT / "flows/promptaudit/nightly/flow.py").read_text(encoding="utf-8"))
     (function,) = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "nightly"]
     taken = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
     for deployment in PREFECT["deployments"]:

@@ -13,33 +13,33 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from promptaudit.flows.cli import app
-from promptaudit.flows.report.contents import SECTIONS
-from promptaudit.models_registry.cards import Card
+from promptaudit.cli import app
+from promptaudit.registry.cards import Card
+from promptaudit.report.contents import SECTIONS
 from tests.support.files import tracked
 
 ROOT = Path(__file__).parents[2]
 
 # Room: the most lines of code and the most files. Aims in lines: flows 34700 (report 5700, engines 3800, exchange 3900, ask 3100,
-# prompts 1800, cards 2000, gate 1700, plan 1250, warehouse 1500, any other below 1500), models_registry 3500, dbt/udfs 9000,
+# prompts 1800, cards 2000, gate 1700, plan 1250, warehouse 1500, any other below 1500), registry 3500, udfs 9000,
 # SQL 12700, YAML 8900, tests 44000
 #
-# Raised since it was first set: SQL dbt/models and macros, dbt/udfs, flows/marts, audit and YAML dbt for `try_` functions and
-# rpt_not_derived, by which no group takes others with it; flows/report for what breaks, the largest of many and what a cell is
-# of; SQL dbt/macros for `rules_of_figures`, which follow from `meta` and stood one by one in YAML; dbt/udfs/differences and
-# nights, SQL dbt/models and flows, flows/gate and alerts for the error of alike nights, by which two runs are judged too,
+# Raised since it was first set: SQL dbt/models and macros, udfs, marts, audit and YAML dbt for `try_` functions and
+# rpt_not_derived, by which no group takes others with it; report for what breaks, the largest of many and what a cell is
+# of; SQL dbt/macros for `rules_of_figures`, which follow from `meta` and stood one by one in YAML; udfs/differences and
+# nights, SQL dbt/models and flows, gate for the error of alike nights, by which two runs are judged too,
 # nights that wait, gold labels as streams, samples that are lost, gates that say `same` or `no worse`, and what could not be
-# tested; flows/nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and
-# a smoke test of the alarm); flows/history for the band of normal nights; flows/comparison for the decision in a sentence; then
+# tested; nightly and cli, one command and its options for `rehearse` (page: guide/nights.md; readers: who is on call, and
+# a smoke test of the alarm); query/history for the band of normal nights; marts/comparison for the decision in a sentence; then
 # for two strategies that are compared, a trend of stability with temperature, one budget over audits and a wording that breaks
-# as a stream of its own; flows/gate, cli and nightly for gates within a run and `compare --no-worse` (page: guide/nights.md;
-# reader: who signs a model); dbt/udfs/readers for one core of what a text commits to, with its phrases of thirty languages;
-# flows/recorded_runs for what a sample and a cell are, however a file says it (spellings, lists, places, names, tables of
-# lists, oaieval) and for the scale of scores; flows/engines for the scope of a failure; flows/diagnosis for readers that
+# as a stream of its own; gate, cli and nightly for gates within a run and `compare --no-worse` (page: guide/nights.md;
+# reader: who signs a model); udfs/readers for one core of what a text commits to, with its phrases of thirty languages;
+# exchange/recorded_runs for what a sample and a cell are, however a file says it (spellings, lists, places, names, tables of
+# lists, oaieval) and for the scale of scores; engines for the scope of a failure; query/diagnosis for readers that
 # differ. What the papers ask besides: agreement over answers, PSS in single figures, whether rewordings ask the same (a card's
 # field, `annotate --wordings`; page: guide/measures.md), the majority's vote (`choose`), judges of pairs (a card's field, a
 # mart and a section; page: guide/scoring.md); readers: who writes rewordings, and who picks a prompt or a model. Packed files,
-# spreadsheets and Label Studio in models_registry and flows/recorded_runs, and `run --again-errors` (page: guide/models.md;
+# spreadsheets and Label Studio in registry and exchange/recorded_runs, and `run --again-errors` (page: guide/models.md;
 # reader: who mends an account); `import --scale` (page: examples/from_other_programs.md; reader: who has grades of 1 to 10).
 MOST = {
     "SQL dbt/analyses": (795, 21),
@@ -49,53 +49,39 @@ MOST = {
     "SQL flows": (4061, 191),
     "YAML dbt": (10736, 157),
     "YAML models_registry": (1667, 83),
-    "dbt/udfs": (1161, 17),
-    "dbt/udfs/designs": (202, 5),
-    "dbt/udfs/differences": (1395, 17),
-    "dbt/udfs/measures": (2016, 24),
-    "dbt/udfs/nights": (525, 5),
-    "dbt/udfs/raters": (121, 3),
-    "dbt/udfs/readers": (2034, 15),
-    "dbt/udfs/scoring": (1743, 18),
-    "dbt/udfs/stability": (1107, 10),
-    "dbt/udfs/templates": (458, 5),
-    "flows": (137, 2),
-    "flows/alerts": (737, 6),
-    "flows/annotation": (666, 6),
-    "flows/ask": (2230, 19),
-    "flows/asker": (255, 4),
-    "flows/audit": (985, 8),
-    "flows/cards": (1790, 20),
-    "flows/choice": (221, 4),
-    "flows/citation": (456, 6),
-    "flows/cli": (1567, 10),
-    "flows/comparison": (374, 6),
-    "flows/diagnosis": (964, 10),
-    "flows/display": (549, 11),
-    "flows/engines": (3992, 63),
-    "flows/erase": (447, 6),
-    "flows/evidence": (1690, 18),
-    "flows/formats": (363, 3),
-    "flows/gate": (1474, 16),
-    "flows/history": (484, 5),
-    "flows/lineage": (938, 14),
-    "flows/marts": (1027, 13),
-    "flows/nightly": (1507, 14),
-    "flows/plan": (1636, 15),
-    "flows/prompts": (1044, 18),
-    "flows/python": (933, 7),
-    "flows/query": (407, 7),
-    "flows/recorded_runs": (3868, 29),
-    "flows/rephrasers": (968, 13),
-    "flows/report": (9657, 110),
-    "flows/system": (1284, 18),
-    "flows/trial": (1007, 11),
-    "flows/trust": (484, 6),
-    "flows/warehouse": (1780, 18),
-    "flows/wordings": (785, 9),
-    "infra": (472, 6),
-    "models_registry": (4278, 35),
+    "ask": (3270, 32),
+    "audit": (1795, 17),
+    "cards": (2274, 26),
+    "cli": (1567, 10),
+    "engines": (3992, 63),
+    "evidence": (1690, 18),
+    "exchange": (5003, 42),
+    "flows/promptaudit": (48, 1),
+    "gate": (2211, 22),
+    "infra": (460, 5),
+    "lineage": (938, 14),
+    "marts": (1383, 19),
+    "nightly": (1507, 14),
     "page flows": (1229, 14),
+    "plan": (1636, 15),
+    "prompts": (2012, 31),
+    "python": (881, 7),
+    "query": (2076, 26),
+    "registry": (4282, 36),
+    "report": (9667, 110),
+    "system": (1968, 30),
+    "trial": (1007, 11),
+    "udfs": (1161, 17),
+    "udfs/designs": (202, 5),
+    "udfs/differences": (1395, 17),
+    "udfs/measures": (2016, 24),
+    "udfs/nights": (525, 5),
+    "udfs/raters": (121, 3),
+    "udfs/readers": (2034, 15),
+    "udfs/scoring": (1743, 18),
+    "udfs/stability": (1107, 10),
+    "udfs/templates": (458, 5),
+    "warehouse": (1780, 18),
 }
 MOST_COUNTED = {
     "fields of cards": 233,
@@ -109,7 +95,7 @@ MOST_TESTS = 0.95
 ADVICE = "raise the number in this table in the same commit, with a word why, or take something away"
 # by a file's ending: the name of its rooms, how many folders deep a room lies, and what is a comment
 ENDINGS = {
-    ".py": ("", {"flows": 2, "models_registry": 1, "dbt": 3, "infra": 1, "tests": 1}, r"^\s*#.*?$"),
+    ".py": ("", {"flows": 3, "infra": 1, "tests": 1}, r"^\s*#.*?$"),
     ".sql": ("SQL ", {"flows": 1, "dbt": 2}, r"\{#.*?#\}|^\s*--.*?$"),
     ".yml": ("YAML ", {"dbt": 1, "models_registry": 1}, r"^\s*#.*?$"),
     ".js": ("page ", {"flows": 1}, r"/\*.*?\*/|^\s*//.*?$"),
@@ -145,7 +131,8 @@ def weights() -> dict[str, tuple[int, int]]:
         name, depths, _ = ENDINGS.get(path.suffix, ("", {}, ""))
         folders = path.relative_to(ROOT).parts[:-1]
         if depth := depths.get(folders[0] if folders else ""):
-            room = name + "/".join(folders[:depth])
+            depth += folders[2:3] == ("udfs",)  # whose folders are rooms
+            room = name + "/".join(folders[:depth]).removeprefix("flows/promptaudit/")
             lines[room] += lines_of_code(path.read_text(encoding="utf-8"), path.suffix)
             files[room] += 1
     return {room: (lines[room], files[room]) for room in sorted(files)}

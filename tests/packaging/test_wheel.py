@@ -64,11 +64,7 @@ def installed_files(environment: Path) -> dict[str, tuple[int, int]]:
 
 def placed(name: str) -> str:
     """Where a file of the checkout lies in the wheel."""
-    places = {"flows/promptaudit/python/": "", "flows/promptaudit/udfs/": "udfs/", "dbt/": "flows/dbt_project/"}
-    for folder, place in places.items():
-        if name.startswith(folder):
-            return f"{PACKAGE}/{place}{name.removeprefix(folder)}"
-    return f"{PACKAGE}/{name}"
+    return f"{PACKAGE}/{name.removeprefix('flows/promptaudit/')}"
 
 
 def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel: Path) -> None:
@@ -82,22 +78,22 @@ def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel
     assert held == expected
     assert "promptaudit = promptaudit.cli:main" in text
     for needed in (
-        "flows/promptaudit/warehouse/schema.sql",
-        "flows/promptaudit/report/queries/disagreements.sql",
-        "flows/promptaudit/report/judged.html.j2",
-        "flows/promptaudit/report/answers_grid.html.j2",
-        "flows/promptaudit/report/answers_grid/answers_grid.css",
-        "flows/promptaudit/report/answers_grid/grid.js",
-        "flows/promptaudit/report/queries/grid_answers.sql",
-        "flows/promptaudit/report/first_screen.html.j2",
-        "flows/promptaudit/report/screen_parts.html.j2",
-        "flows/promptaudit/report/section_parts.html.j2",
-        "flows/promptaudit/report/comparison.html.j2",
-        "flows/promptaudit/report/queries/compared_answers.sql",
-        "flows/promptaudit/report/report.html.j2",
+        "warehouse/schema.sql",
+        "report/queries/disagreements.sql",
+        "report/judged.html.j2",
+        "report/answers_grid.html.j2",
+        "report/answers_grid/answers_grid.css",
+        "report/answers_grid/grid.js",
+        "report/queries/grid_answers.sql",
+        "report/first_screen.html.j2",
+        "report/screen_parts.html.j2",
+        "report/section_parts.html.j2",
+        "report/comparison.html.j2",
+        "report/queries/compared_answers.sql",
+        "report/report.html.j2",
         "models_registry/templates/multiple_choice.yml",
-        "flows/dbt_project/dbt_project.yml",
-        "flows/dbt_project/models/marts/reporting/rpt_audit.sql",
+        "dbt/dbt_project.yml",
+        "dbt/models/marts/reporting/rpt_audit.sql",
         "models_registry/audits/quickstart.yml",
         "udfs/plugin.py",
     ):
@@ -112,14 +108,10 @@ def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Pat
     variables = {"PATH": f"{environment / 'bin'}{os.pathsep}{os.defpath}", "HOME": str(home), "LANG": "C.UTF-8"}
     promptaudit = environment / "bin" / "promptaudit"
 
-    looked = (
-        "import json, sys; from promptaudit import flows, models_registry, udfs; m = flows, models_registry, udfs; "
-    )
-    looked += "print(json.dumps([[x.__file__ for x in m], sys.path]))"
-    files, path = json.loads(called(environment / "bin" / "python", "-c", looked, cwd=here, environment=variables))
-    assert all(Path(file).is_relative_to(site_packages(environment)) for file in files)
-    assert str(ROOT) not in path, "the checkout must not be importable"
-    assert str(ROOT / "dbt") not in path
+    looked = "import json, sys, promptaudit; print(json.dumps([promptaudit.__file__, sys.path]))"
+    file, path = json.loads(called(environment / "bin" / "python", "-c", looked, cwd=here, environment=variables))
+    assert Path(file).is_relative_to(site_packages(environment))
+    assert not {str(ROOT), str(ROOT / "flows")} & set(path), "the checkout must not be importable"
 
     told = "from promptaudit.marts.manifest import made_by; print(made_by())"
     here_made, there_made = (

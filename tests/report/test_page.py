@@ -260,7 +260,7 @@ def test_many_pairs_share_the_charts_and_the_rest_is_named(ordinary: Reported) -
 
 def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> None:
     code = (
-        "import sys; from pathlib import Path; from promptaudit.flows import cli, report; "
+        "import sys; from pathlib import Path; from promptaudit import cli, report; "
         "from promptaudit.warehouse import Warehouse; guard = cli.sparing_pandas(); guard.__enter__(); "
         f"report.as_written(Warehouse(Path({str(ordinary.warehouse)!r})), {ordinary.audit_run_id!r}); "
         "print(sorted({'altair', 'pandas', 'prefect', 'vl_convert'} & set(sys.modules)))"

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 ROOT = Path(__file__).parents[2]
-OURS = tuple(f"{ROOT / folder}/" for folder in ("flows", "models_registry", "flows/promptaudit/udfs"))
+OURS = f"{ROOT}/flows/"
 
 
 @contextmanager

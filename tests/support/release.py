@@ -27,6 +27,16 @@ def check_out(folder: Path) -> Path:
 
 
 def environment(checkout: Path) -> dict[str, str]:
-    """Returns the environment in which Python imports a checkout's code, in the layout of today or of the release."""
-    parts = ("flows/python", "", "dbt")
+    """Returns the environment in which Python imports a checkout's code, in the layout of today or of earlier ones."""
+    parts = ("flows", "flows/python", "", "dbt")
     return os.environ | {"PYTHONPATH": os.pathsep.join(str(checkout / part) for part in parts)}
+
+
+def command_line(checkout: Path) -> str:
+    """Returns the module that is `promptaudit` in a checkout."""
+    places = (
+        ("flows/promptaudit/cli", "promptaudit.cli"),
+        ("flows/python", "promptaudit.flows.cli"),
+        ("flows", "flows.cli"),
+    )
+    return next(module for place, module in places if (checkout / place).is_dir())

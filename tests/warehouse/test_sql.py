@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptaudit import flows
+import promptaudit
 from promptaudit.query.history.measure import history
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.udfs.register import register
@@ -19,7 +19,12 @@ from tests.report.conftest import built
 from tests.support.imported_nights import change, fresh
 from tests.support.prebuilt_folders import shape
 
-QUERIES = sorted(Path(flows.__path__[0]).glob("*/queries/*.sql"))
+PACKAGE = Path(promptaudit.__path__[0])
+QUERIES = sorted(PACKAGE.rglob("queries/*.sql"))
+
+
+def room_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).parts[:-2])
 
 
 @pytest.mark.parametrize("room", sorted({path.parents[1] for path in QUERIES}), ids=lambda room: room.name)
@@ -30,8 +35,8 @@ def test_a_room_reads_its_queries(room: Path) -> None:
 
 
 def test_what_a_room_reads_is_there() -> None:
-    code = "\n".join(path.read_text(encoding="utf-8") for path in Path(flows.__path__[0]).rglob("*.py"))
-    named = re.findall(r'\bsql\("(\w+)", "(\w+)"\)', code)
+    code = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    named = re.findall(r'\bsql\("([\w.]+)", "(\w+)"\)', code)
     assert len(named) > 40
     assert all(sql(*each) for each in named)
 
@@ -46,7 +51,7 @@ def test_each_query_names_what_is_there(tmp_path: Path) -> None:
         con.execute("set python_enable_replacements = false")
         for path in QUERIES:
             try:
-                con.execute("prepare asked as " + sql(path.parents[1].name, path.stem))
+                con.execute("prepare asked as " + sql(room_of(path), path.stem))
             except duckdb.CatalogException:
                 over_others.append(path.stem)
             except duckdb.Error as error:

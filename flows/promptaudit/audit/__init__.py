@@ -1,1 +1,1 @@
-"""An audit from its cards to its marts: its runs, and the steps of each."""
+"""An audit from its cards to its marts: a run and its steps, the format gate, rebuild, erase."""

@@ -1,1 +1,1 @@
-"""What is done with cards before a run: they are checked, written, and priced."""
+"""What is done with cards before a run: they are checked, written, priced and trusted."""

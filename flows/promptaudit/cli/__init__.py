@@ -1,4 +1,4 @@
-"""The command line: each command is one call. Heavy libraries are imported inside commands, so that --help is instant."""
+"""The command line: each command is one call."""
 
 from __future__ import annotations
 

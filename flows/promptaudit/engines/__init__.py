@@ -1,4 +1,4 @@
-"""What executes a model. An engine answers one request at a time and is asked by many workers at once.
+"""What executes a model: an engine answers one request at a time.
 
 An engine raises EngineError when the model cannot be asked at all (wrong key, unknown model, no quota), with the tries
 that led to it: the run stops with one line and nothing landed is lost. Everything else is an `Answer`.

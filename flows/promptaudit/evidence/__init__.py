@@ -1,1 +1,1 @@
-"""Lets a reviewer trust a figure: verify, trace, and the retention of raw rows."""
+"""Lets a reviewer trust a figure: trace, verify, and the retention of raw rows."""

@@ -1,1 +1,1 @@
-"""Where figures come from: columns followed through the dbt project's SQL, and a run's events for a lineage tool."""
+"""Which columns a figure is made of, and the events of a run for a lineage tool."""

@@ -1,1 +1,1 @@
-"""From raw rows to what readers see: transform, seal, publish."""
+"""From raw rows to what readers see: transform, seal, publish, compare."""

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from promptaudit import models_registry, udfs
 from promptaudit.registry.mart_columns import dbt_project
+from promptaudit.registry.registry import SHIPPED
 from promptaudit.system.files import file_sha256
 from promptaudit.system.keys import sha256_of
 
-LEFT_OUT = {
-    "__pycache__",
-    "target",
-    "logs",
-    "dbt_packages",
-    "udfs",
-    "dbt_project",
-    "python",
-}  # of the code, and of the dbt project
+LEFT_OUT = {"__pycache__", "target", "logs", "dbt_packages", "dbt", "models_registry"}
+"""Folders that are no code, or are hashed for themselves: in an installation the package holds them."""
 
 
 def made_by() -> dict[str, str]:
@@ -30,18 +22,9 @@ def made_by() -> dict[str, str]:
 
 @functools.cache
 def code_sha256() -> str:
-    """Returns the hash of the package's files, by their names within its parts."""
-    packages = {"flows": Path(__file__).parents[1], "udfs": Path(udfs.__file__).parent}
-    packages["models_registry"] = Path(models_registry.__file__).parent
-    door = sorted(Path(sys.modules["promptaudit"].__path__[0]).glob("*.py"))
-    return sha256_of(
-        *(part for path in door for part in (path.name, file_sha256(path))),
-        *(
-            part
-            for name, root in sorted(packages.items())
-            for part in (name, *_files(root, {".py", ".sql", ".j2", ".css", ".js", ".yml"}))
-        ),
-    )
+    """Returns the hash of the package's files, and of the cards that ship with it."""
+    package = Path(__file__).parents[1]
+    return sha256_of(*_files(package, {".py", ".sql", ".j2", ".css", ".js"}), *_files(SHIPPED, {".yml"}))
 
 
 @functools.cache

@@ -1,1 +1,1 @@
-"""One night of an audit: its Prefect flow, its steps, and the deployments that schedule it."""
+"""One night of an audit: its Prefect flow, its deployments, what follows a run."""

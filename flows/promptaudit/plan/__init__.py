@@ -1,1 +1,1 @@
-"""What a run will ask: its design, its grid of cells, its requests, what it may spend, and the least that answers a question."""
+"""What a run will ask and may spend: its design, its grid of cells, its budget."""

@@ -1,1 +1,1 @@
-"""What a model is sent: the messages of a prompt variant for a sample, and the same once more from what has landed."""
+"""What a model is sent: templates, messages, kinds of variation, rephrasers."""

@@ -1,1 +1,1 @@
-"""A person's own SQL on the published copy."""
+"""What people ask of published tables: SQL, diagnosis, history, which wording to ship."""

@@ -1,1 +1,1 @@
-"""Defines what may be run: cards, their loader and the samples they name. It imports neither Prefect nor DuckDB nor dbt."""
+"""Loads the cards that say what may be run, and the data they name."""

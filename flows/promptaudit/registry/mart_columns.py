@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from promptaudit.registry.shipped import shipped
+
 Range = tuple[float | None, float | None]
 """The least and the most that a figure, or a limit on it, may be; None is no end."""
 
@@ -70,15 +72,9 @@ class MartColumn:
         return self.interval or self.name
 
 
-@functools.cache
 def dbt_project() -> Path:
-    """Returns the folder of the dbt project: beside the packages in a checkout, inside `flows` in an installed wheel."""
-    packages = Path(__file__).resolve().parents[3]
-    for candidate in (packages / "flows" / "dbt_project", packages / "dbt"):
-        if (candidate / "dbt_project.yml").is_file():
-            return candidate
-    msg = "the dbt project is missing from this installation"
-    raise FileNotFoundError(msg)
+    """Returns the folder of the dbt project."""
+    return shipped("dbt")
 
 
 def yaml_loader() -> Any:  # noqa: ANN401 - a class of PyYAML's

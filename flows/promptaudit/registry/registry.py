@@ -23,8 +23,9 @@ from promptaudit.registry.errors import CardError, PromptauditError, UnknownCard
 from promptaudit.registry.expectation_suites import read_suite
 from promptaudit.registry.own_code import Code, CodeFinder, with_sha256
 from promptaudit.registry.read_yaml import Lines, ids_in, read_yaml
+from promptaudit.registry.shipped import shipped
 
-SHIPPED = Path(__file__).parent
+SHIPPED = shipped("models_registry")
 KINDS: Mapping[str, type[Card]] = {
     "models": ModelCard,
     "tasks": TaskCard,

@@ -1,4 +1,4 @@
-"""Reports on a run: a page for people and a scorecard for the terminal, both from the published copy's marts."""
+"""Reports on a run: a page for people and a scorecard for the terminal, both from published tables."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The machine: files, ids, child processes, the user's cache folder."""
+"""Files, processes, settings, Prefect, and words and figures as people see them."""

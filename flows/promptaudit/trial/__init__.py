@@ -1,1 +1,1 @@
-"""Trials: a few samples of a run are asked again, with the prompts as they were and changed, and compared."""
+"""Asks a few samples of a run again, with the prompts as they were and changed, and compares."""

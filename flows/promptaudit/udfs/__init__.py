@@ -1,4 +1,4 @@
-"""The measures of promptaudit as pure functions on numpy arrays; `register` gives them to DuckDB."""
+"""The measures, readers and scoring methods as pure functions, which SQL calls by name."""
 
 RUN_IDS = "PROMPTAUDIT_RUN_IDS"
 """The environment variable with the ids of the runs that a build derives, separated by commas. Without it: every run."""

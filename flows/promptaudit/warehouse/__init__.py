@@ -1,4 +1,4 @@
-"""The warehouse: the only memory between the steps of an audit, and the only room that imports DuckDB.
+"""The only memory between the steps of an audit: a DuckDB file and its published copy.
 
 `Warehouse` is what every other room is handed. One writer a process has its file, briefly; readers have the published copy
 and are never blocked.

@@ -1,4 +1,4 @@
-"""Loads the queries of each room, `flows/<room>/queries/<name>.sql`."""
+"""Loads the queries of each room, `flows/promptaudit/<room>/queries/<name>.sql`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ VIEWS = ("dim_baselines", "dim_nights")
 
 @functools.cache
 def sql(room: str, name: str) -> str:
-    """Returns the text of one query of a room; its `$names` are values to be bound.
+    """Returns the text of one query of a room, as `query.history`; its `$names` are values to be bound.
 
     Before a query that reads one of `VIEWS` stands what the dbt project defines it as: a warehouse has no such view before its
     first build.
     """
-    query = files(f"promptaudit.flows.{room}").joinpath("queries", f"{name}.sql").read_text(encoding="utf-8").strip()
+    query = files(f"promptaudit.{room}").joinpath("queries", f"{name}.sql").read_text(encoding="utf-8").strip()
     read = [view for view in VIEWS if re.search(rf"\b(from|join) {view}\b", query)]
     return over(query, **{view: view_sql(view) for view in read})
 

@@ -1,0 +1,1 @@
+"""Answers that come from elsewhere or go there: imports, people's sheets, citations."""
