@@ -1,4 +1,4 @@
-"""The last release: its files out of this clone's history, and the environment in which its code runs beside today's."""
+"""The last release, or another commit: its files, and the environment in which its code runs beside today's."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ROOT = Path(__file__).parents[2]
 RELEASE = "953bed4"  # 0.1.0 as it stood before builds shared a process; moves with each release
 
 
-def check_out(folder: Path) -> Path:
-    """Puts the files of the last release into a folder, which is returned; skips the test where this clone has none of it."""
+def check_out(folder: Path, commit: str = RELEASE) -> Path:
+    """Puts the files of a commit into a folder, which is returned; skips the test where this clone does not have it."""
     git = shutil.which("git") or "git"
-    archive = subprocess.run([git, "archive", RELEASE], cwd=ROOT, check=False, capture_output=True)
+    archive = subprocess.run([git, "archive", commit], cwd=ROOT, check=False, capture_output=True)
     if archive.returncode:
-        pytest.skip(f"this clone does not have the last release, {RELEASE}")
+        pytest.skip(f"this clone does not have {commit}")
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
     return folder
