@@ -154,7 +154,7 @@ def import_(
             envvar="PROMPTAUDIT_SCALE",
             metavar="LOW,HIGH",
             help="Say on which scale a program graded the answers, from the worst to the best: 1,10, or 5,1 where 1 is the "
-            "best. Grades then count as shares of it. Scores that are all 0 or 1 stay verdicts beside grades.",
+            "best. All scores then count as shares of it.",
         ),
     ] = None,
     policy: Annotated[

@@ -47,14 +47,17 @@ def test_a_score_is_a_share_of_the_way_to_the_best(text: str, score: float, shar
     assert Scale.of(text).share(score) == pytest.approx(share)
 
 
-def test_verdicts_beside_grades_stay_verdicts() -> None:
-    scale = Scale.of("0,10")
-    scales, notes = scales_of(scored(graded=[1, 7], ruled=[0, 1, 1]), scale)
-    assert scales == {("p", "graded"): scale}
+def test_a_declared_scale_is_that_of_all_scores() -> None:
+    """Of answers that are all graded 1 of 10, none is right."""
+    scale = Scale.of("1,10")
+    scales, notes = scales_of(scored(easy=[10, 7], hard=[1, 1, 1]), scale)
+    assert scales == {("p", "easy"): scale, ("p", "hard"): scale}
     assert notes[1] == (
-        "task 'ruled': 3 scores of p are all 0 or 1: verdicts, and no grades on 0 to 10; if they are, import them alone"
+        "task 'hard': 3 scores of p are grades from 1 to 1 with mean 1: no verdicts, and accuracy by judge:p is their mean "
+        "as shares of the scale 1 to 10"
     )
-    assert scales_of(scored(ruled=[0, 1, 1]), scale)[0] == {("p", "ruled"): scale}
+    with pytest.raises(UsageError, match=r"score 0 lies outside of --scale 1,10"):
+        scales_of(scored(easy=[10, 7], ruled=[0, 1]), scale)
 
 
 def test_grades_that_are_not_on_the_scale_are_refused() -> None:
@@ -85,7 +88,7 @@ def test_grades_on_a_declared_scale_have_what_open_answers_have(tmp_path: Path) 
 
     done = promptaudit(tmp_path, "import", *logs, "--scale", "1,10", "--resamples", "50")
     assert done.code == 0, done.err
-    assert "36 scores of inspect_ai are grades on 1 to 10, shown as shares of that scale" in " ".join(done.out.split())
+    assert "accuracy by judge:inspect_ai is their mean as shares of the scale 1 to 10" in " ".join(done.out.split())
     by_judge = "scoring_method = 'judge:inspect_ai'"
     grades = sql(tmp_path, "select distinct grade, score, is_match from marts.fct_verdicts order by score")
     assert [tuple(row.values()) for row in grades] == [(f"{1 + 3 * n}.0", pytest.approx(n / 3), None) for n in range(4)]

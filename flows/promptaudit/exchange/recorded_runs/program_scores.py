@@ -53,51 +53,39 @@ Scales = Mapping[tuple[str, str], Scale]
 def scales_of(rows: pl.DataFrame, declared: Scale | None = None) -> tuple[Scales, list[str]]:
     """Returns the scales of the scores that are grades and no verdicts, and a note for each.
 
-    Where all scores of a task are 0 or 1 they are verdicts, unless a scale is declared and no other task has grades. Between
-    0 and 1 they are shares of what is right. On any other scale they say nothing of right and wrong until it is declared: a 1
-    may be the worst of ten grades. Raises UsageError where the declared scale is not that of all grades.
+    A declared scale is that of all scores. Without one, scores of a task that are all 0 or 1 are verdicts, and those between
+    0 and 1 shares of what is right. On any other scale they say nothing of right and wrong until it is declared: a 1 may be
+    the worst of ten grades. Raises UsageError for a score outside of the declared scale.
     """
     scales, notes = {}, []
     scored = rows.filter(pl.col("program").is_not_null() & pl.col(PROGRAM_SCORE).is_not_null())
-    is_binary = pl.col(PROGRAM_SCORE).is_in([0.0, 1.0]).all()
-    scored = scored.with_columns(is_binary.over("program", "task").alias("is_ruled"))
     if declared is not None:
-        if scored["is_ruled"].all():
-            scored = scored.with_columns(is_ruled=False)
         _refuse_outside(scored, declared)
     for (program, task), of_task in scored.group_by(["program", "task"], maintain_order=True):
         scores = of_task[PROGRAM_SCORE]
-        what = f"task '{task}': {len(scores)} scores of {program} are"
-        if of_task["is_ruled"][0]:
-            if declared is not None:
-                notes.append(
-                    f"{what} all 0 or 1: verdicts, and no grades on {declared}; if they are, import them alone"
-                )
+        if declared is None and scores.is_in([0.0, 1.0]).all():
             continue
         low, high, mean = (float(each) for each in (scores.min(), scores.max(), scores.mean()))  # type: ignore[arg-type]
         scale = declared or (SHARES if low >= 0 and high <= 1 else Scale(low, high))
         scales[str(program), str(task)] = scale
-        on = f"on {declared}, shown as shares of that scale," if declared else f"from {low:.3g} to {high:.3g}"
+        what = f"task '{task}': {len(scores)} scores of {program} are grades from {low:.3g} to {high:.3g} with mean {mean:.3g}"
         notes.append(
-            f"{what} grades {on} with mean {mean:.3g}: "
-            + (
-                f"no verdicts, and accuracy by judge:{program} is their mean"
-                if scale.is_declared
-                else f"on that scale nobody says what is right, so judge:{program} scores nothing; they are in fct_verdicts; "
-                "--scale LOW,HIGH says which grade is the worst and which the best"
-            )
+            f"{what}: on that scale nobody says what is right, so judge:{program} scores nothing; they are in fct_verdicts; "
+            "--scale LOW,HIGH says which grade is the worst and which the best"
+            if not scale.is_declared
+            else f"{what}: no verdicts, and accuracy by judge:{program} is their mean"
+            + (f" as shares of the scale {declared}" if declared else "")
         )
     return scales, notes
 
 
 def _refuse_outside(scored: pl.DataFrame, declared: Scale) -> None:
-    """Raises UsageError for the first grade that is not on a declared scale, or where no score is on it."""
+    """Raises UsageError for the first score that is not on a declared scale, or where there is none."""
     if scored.is_empty():
         msg = f"--scale {declared.low:g},{declared.high:g}: no answer has a score of the program that recorded it"
         raise UsageError(msg)
-    least, most = sorted((declared.low, declared.high))
-    is_on = pl.col(PROGRAM_SCORE).is_between(least, most)
-    for row in scored.filter(~pl.col("is_ruled") & ~is_on).head(1).iter_rows(named=True):
+    is_on = pl.col(PROGRAM_SCORE).is_between(*sorted((declared.low, declared.high)))
+    for row in scored.filter(~is_on).head(1).iter_rows(named=True):
         msg = (
             f"{row['file']}: sample {row['sample_id'][:60]!r} of task '{row['task']}': score {row[PROGRAM_SCORE]:g} lies outside "
             f"of --scale {declared.low:g},{declared.high:g}; scores on several scales are imported apart"

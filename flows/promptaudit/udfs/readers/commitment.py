@@ -79,8 +79,7 @@ def committed(text: str, weak: frozenset[str] | None = frozenset()) -> Committed
     `weak` are the signs of answers that are words of most texts: they count only where they are stated. None says that the
     answers are letters or numbers of options, which count only there, and which few words beside them state.
     """
-    text = judged(_NUMBERED.sub("", text.lower()))
-    text = text if weak is not None else _SPEAKER.sub("answer", text)
+    text = text.lower()
     at_once = _at_once(text, weak)
     if at_once is not None:
         return at_once
@@ -121,22 +120,6 @@ def committed(text: str, weak: frozenset[str] | None = frozenset()) -> Committed
     if current.sign == OUTSIDE:
         return Committed(None, OUT)
     return Committed(ord(current.sign) - FIRST_SIGN, is_stated=current.strength > NAMED)
-
-
-def judged(text: str) -> str:
-    """Returns a text whose rows rule on an answer each ("✅ B) Paris", "| A | wrong |") with what is right stated, and no others.
-
-    Words rule in tables and in three rows or more, where all rows have one: "A: left, B: right" are options.
-    """
-    rows = list(_ROW.finditer(text))
-    for name, is_enough in (("mark", any), ("ruling", all)) if rows else ():
-        kinds = [{bool(each[1]) for each in _patterns()[name].finditer(f"{row[1]}{row[3]}".lower())} for row in rows]
-        if is_enough(kinds) and (name == "mark" or len(rows) > 2 or "|" in rows[0][0]):
-            for row, own in zip(reversed(rows), reversed(kinds), strict=True):
-                if len(own) == 1:
-                    text = f"{text[: row.start()]}{f'{row[2]}: ✅' if True in own else ''}{text[row.end() :]}"
-            return text
-    return text
 
 
 def _take_back(mentions: Sequence[Mention]) -> None:
@@ -248,18 +231,6 @@ def mentions_of(text: str, *, are_letters: bool = False) -> list[Mention]:
 _SENTENCE = re.compile(
     r"(?:[^\n.!?…。！？；।۔؟;]++|[.!?…](?![\"')\]]*\s)|;(?!\s))*(?:[.!?…]+[\"')\]]*(?=\s|$)|[。！？；।۔؟][\"')\]]*|;|\n|$)"
 )
-_ROW = re.compile(
-    rf"^[ \t|>•*+-]*((?:[✅✓✔☑☒❌✗✘❎🚫☐]|\[[xX ]?\])?)[\ufe0f \t|:–—-]*(?:[oO]ption )?[\"(\[]*({SIGN})([^\n{_SIGNS}]*)$",
-    re.MULTILINE,
-)
-_SPEECH = (
-    r"i(?: a|')m (?:not|sorry|afraid|un)|i (?:don't|do not|can't|cannot|think|believe|guess)\b|"
-    r"i(?: woul|')d (?:say|go|pick|choose)|sorry|(?:no|not) (?:idea|sure|clue)|keine ahnung|"
-    r"ich (?:weiß|kann|denke|glaube|würde)\b|je (?:ne|pense|crois|dirais|suis désolée?)\b|no (?:lo )?sé|no puedo|lo siento|creo"
-)
-_SPEAKER = re.compile(rf"{SIGN}(?<=^.)(?=:\s*(?:[\"(\[]*{SIGN}\W*$|{_SPEECH}))", re.MULTILINE)
-"""The letter of who speaks: "A: I don't know", and "A: C" behind "Q: …"."""
-_NUMBERED = re.compile(rf"^[ \t]*\d{{1,2}}[.)][ \t]+(?=[\"'(\[]*{SIGN})", re.MULTILINE)
 _BREAKS = re.compile(r"[,，、،:：;()（）—–]|\s-\s")
 _NO_WORD = rf"[^\w{_SIGNS}]*"
 _FIELD = re.compile(rf"([^:：{_SIGNS}]{{1,40}})[:：]\s*({SIGN})\W*")
@@ -269,10 +240,11 @@ _FIRST = re.compile(
     r"(?:because|since|as|weil|da|car|parce|porque|perché|omdat|ponieważ|потому|çünkü|因为|理由)\b)"
 )
 _BETWEEN = (
-    rf"[,/|&，、;–~～至到和や와과-]|(?<={SIGN}\s)(?=[\"'(\[]*{SIGN})|(?<=[\"')\]])\s?(?=[\"'(\[])|"
-    r"\b(?:or|and|to|vs|bzw|oder|und|ou|et|o|u|y|e|of|en|lub|ya da|veya|или|и|أو|and also|as well as|und auch|así como|"
-    r"sowie|e anche|et aussi|i także|a také|i|a|og|och|ve|dan|và|ja|és|și|hoặc|hay|atau|eller|tai|vagy|sau|nebo|albo|"
-    r"and/or|or maybe|or perhaps|و)\b|或者?|还是|または|か|と|또는|혹은|이나|या|और|หรือ|และ"
+    r"[,/|&，、]|(?<=[\"')\]])(?=[\"'(\[])|\b(?:or|and|to|vs|bzw|oder|und|ou|et|o|u|y|e|of|en|lub|ya da|veya|или|и|أو)\b|"
+    r"-|–|~|～|至|到|或者?|和|还是|"
+    r"または|か|や|と|또는|혹은|이나|와|과|या|और|"
+    r"\b(?:and also|as well as|und auch|así como|sowie|e anche|et aussi|i także|a také|i|a|og|och|ve|dan|và|ja|és|și|"
+    r"hoặc|hay|atau|eller|tai|vagy|sau|nebo|albo|and/or|or maybe|or perhaps|و)\b|หรือ|และ|혹은"
 )
 _LISTED = re.compile(
     rf"{SIGN}(?:[\"')\]]*\s*(?:\([^(){_SIGNS}]{{0,60}}\)\s*|\)[^.,?;:\n{_SIGNS}]{{1,60}})?"
@@ -292,10 +264,7 @@ _ABBREVIATION = re.compile(
 )
 _WORDS = re.compile(rf"[\w{_SIGNS}]+")
 _BARE = re.compile(r"[\"')\]*]*\s*(?:[.,:;!?—–-]|because\b|$)")
-_LEAD = re.compile(
-    r"[\s\"'(\[*_]*(?:(?:i (?:think|say|believe)|ich (?:denke|sage)|je (?:pense|dis)|rather|the|option|la|el|die|le|de|é|es)"
-    r"\s+)*[\s\"'(\[*_]*"
-)
+_LEAD = re.compile(r"[\s\"'(\[*_]*(?:(?:rather|the|option|la|el|die|le|de|é|es)\s+)*[\s\"'(\[*_]*")
 _ENDS = tuple(".!…。！।۔")
 _ASKS = ("?", "؟", "？")
 
@@ -314,7 +283,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         rf"{answer}(?:'s)?\s*{quoted}",
         rf"{verb}(?:\s|:\s*|(?<=[\u0e00-\u0e7f\u2e80-\ud7af])){no_break}{{0,20}}?{quoted}{article}{quoted}",  # I would say
         rf"(?:→|⇒|=>|->|==>)\s*{quoted}{article}",
-        r"boxed: *[(\[]*",
+        "boxed: *",
         rf"{right}(?:\s+ones?|的)?\s*(?:{is_}|[:：=→⇒>-]+)\s*{quoted}{article}{quoted}",  # the correct one is
         r"\b(?:is|it's|that's|c'est|ist|es|è|é)\s+(?:an?|eine?|un|una|een|um|la|el|die|der|het)\s+(?:\w+ )?",  # this is a
         rf"\b(?:{it_is})\s+(?:{adverb}\s+)?",
@@ -334,15 +303,13 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "denied": rf"{closed}(?:{links}{{0,6}}(?:{words(phrases.DENIED)})|[:：–—-]\s*{is_wrong})",
         "correct": rf"[\"')\]}}>*_.:,]{{0,4}}\s*(?:{right}|[✓✔✅☑])",
         "wrong_before": rf"(?:{wrong}的?\s*(?:{answer}|ones?\b|{is_}|[:：])|{answer}\s*(?:yang\s*)?{wrong})(?!.*{right})",
-        "mark": r"([✅✓✔☑☒]|\[x\])|[❌✗✘❎🚫☐]|\[ ?\]",
-        "ruling": rf"(?:^[\"')\].:]*|[|:(–—-])\s*(?:({right})|{words(phrases.FALSE)})(?=\s*(?:[|.,;:)–—-]|because\b|$))",
         "wrong_behind": rf"{closed}(?:[:：–—-]\s*)?{is_wrong}",
         "not_denying": words(phrases.NOT_DENYING),
-        "perhaps": f"{words(phrases.PERHAPS)}|{words(phrases.OTHERS)}",
+        "perhaps": words(phrases.PERHAPS),
         "would": words(phrases.WOULD),
         "if": words(phrases.IF),
         "case": r"\b(?:with|without|had|were|then|if)\b",
-        "unsure": words(f"{_DOUBTS}|{phrases.RETRACTS}|{phrases.WITHHOLDS}|{phrases.REVISES}") + r"|[?？؟\"]",
+        "unsure": "|".join(words(each) for each in _UNSURE) + r"|[?？؟\"]",
         "if_behind": rf"{closed}(?:{words(phrases.PERHAPS_BEHIND)}|,?\s*(?:but |aber |mais |pero )?(?:only |nur |sólo |só )?"
         rf"{words(phrases.IF)})",
         "if_choosing": phrases.IF_CHOOSING,
@@ -352,9 +319,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "finally": rf"(?:^|[\s,，、;:：—–(。]){conclusion}{words(phrases.FINALLY)}",
         "so": rf"{words(phrases.FINALLY)}[,，]?\s*[\"'(\[]*$",
         "option": rf"{words(phrases.OPTION)}\s*[\"'(\[]*$",
-        "named": rf"(?:{words(phrases.OPTION)}|{answer})\s*$",
-        "goes_on": r"\s+(?!(?:because|since|as|weil|da|car|parce|porque|perché|omdat|şıkkıdır|seçeneğidir)\b)[^\W\d_]",
-        "little": rf"(?:{words(_LITTLE)}|{SIGN}|[\W_])+",
+        "little": rf"(?:{'|'.join(words(each) for each in _LITTLE)}|{SIGN}|[\W_])+",
         "but": rf"[,，、]?\s*{words(phrases.BUT)}",
     }
     # a search that ignores case tries each of hundreds of words at each place; these are for texts in small letters
@@ -362,14 +327,31 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 
 _LITTLE = (
-    f"{phrases.ANSWER}|{phrases.IS}|{phrases.CORRECT}|{phrases.FINALLY}|{phrases.ARTICLES}|{phrases.PERHAPS}|"
-    f"{phrases.NOT_BEHIND}|{phrases.POINTS}|{phrases.CHOOSE}|{phrases.CHOSEN}|{phrases.BUT}|"
-    "both|all|either|or|and|options?|hmm|well|okay|ok|yes|sure|i|think|believe|guess|应该|應該"
+    phrases.ANSWER,
+    phrases.IS,
+    phrases.CORRECT,
+    phrases.FINALLY,
+    phrases.ARTICLES,
+    phrases.PERHAPS,
+    phrases.NOT_BEHIND,
+    phrases.POINTS,
+    phrases.CHOOSE,
+    phrases.CHOSEN,
+    "both|all|either|or|and|options?|hmm|well|okay|ok|yes|sure|i|think|believe|guess|应该|應該",
 )
 """What stands beside a sign that a few words state."""
 
-_DOUBTS = f"{phrases.NOT}|{phrases.DENIED}|{phrases.PERHAPS}|{phrases.OTHERS}|{phrases.IF}|{phrases.WOULD}"
-"""What makes an answer worth a closer look."""
+_UNSURE = (
+    phrases.NOT,
+    phrases.DENIED,
+    phrases.PERHAPS,
+    phrases.IF,
+    phrases.WOULD,
+    phrases.RETRACTS,
+    phrases.WITHHOLDS,
+    phrases.REVISES,
+)
+"""What makes a text with one answer worth a closer look."""
 
 
 def _may(name: str, text: str) -> bool:
@@ -382,7 +364,7 @@ def _quick() -> dict[str, Any]:
     lists = {
         "turn": (phrases.REVISES, phrases.RETRACTS, phrases.WITHHOLDS, f"(?:{phrases.NO})(?:[,.!…]| [–—-])"),
         "seem": (phrases.NOT_DENYING, phrases.IF, phrases.IF_BEGINS),
-        "doubt": (_DOUBTS, phrases.WRONG, phrases.PERHAPS_BEHIND, phrases.BUT),
+        "doubt": (*_UNSURE[:5], phrases.WRONG, phrases.PERHAPS_BEHIND, phrases.BUT),
     }
     return {name: phrases.quick("|".join(listed)) for name, listed in lists.items()}
 
@@ -450,8 +432,7 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
         segment = (max(start for start in starts if start <= place), min(stop for stop in stops if stop > place))
         joined = next(((start, end) for start, end in listed if start <= place < end), None)
         each = _mention(sentence, match, segment, joined)
-        before = found[-1].reason if found and each.reason is None and segment[0] > found[-1].place else None
-        is_corrected = before == DENIED or (before == HEDGED and _TO_THE_END.match(text, place + 1) is not None)
+        is_corrected = bool(found) and found[-1].reason == DENIED and segment[0] > found[-1].place
         if is_corrected and _LEAD.fullmatch(text, segment[0], place):
             each.strength, each.revises = STATED, True  # "the answer is not A but B"
         found.append(each)
@@ -471,9 +452,8 @@ def _mention(
     )
     is_of_few = is_of_few and (not sentence.is_of_letters or patterns["little"].fullmatch(text) is not None)
     said = text[max(0, place - REACH) : place]
-    # "option B has" and "the answer B is a trap" name it only
     if sentence.is_of_letters and _BARE.match(text, behind) is None:
-        said = patterns["named" if patterns["goes_on"].match(text, behind) else "option"].sub("", said)
+        said = patterns["option"].sub("", said)  # "option B has" names it only
     is_said_before = patterns["stated"].search(said) is not None
     is_said_behind = match[0] != OUTSIDE and patterns["chosen"].match(text, behind) is not None
     is_of_few = is_of_few and (joined is not None or len(set(re.findall(SIGN, text))) == 1)

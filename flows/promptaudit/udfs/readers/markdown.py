@@ -9,7 +9,7 @@ from promptaudit.udfs.spelling import without_unseen
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _MARKDOWN = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|_{2,3}|~~|`+|(?<![^\s*])_(?=\w)|(?<=\w)_(?![^\s*.,;:!?])")
 _TEX = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)?|operatorname)\s*\{([^{}]*)\}")
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+)\}")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _CURLY = str.maketrans("“”„«»「」『』‘’‚", '"""""""""\'\'\'')
 

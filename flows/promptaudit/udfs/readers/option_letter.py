@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from promptaudit.udfs.readers import phrases
-from promptaudit.udfs.readers.commitment import SIGN, TWO, judged, sign_of
+from promptaudit.udfs.readers.commitment import SIGN, TWO, sign_of
 from promptaudit.udfs.readers.labels import committed_before_turn
 from promptaudit.udfs.readers.markdown import tidied
 from promptaudit.udfs.readers.phrases import words
@@ -77,16 +77,13 @@ def _marker(signs: tuple[str, ...]) -> Callable[[str], str]:
     finds = re.compile("|".join(map(_pattern, longest_first)))
     set_off = re.compile(rf"(\*\*|__)({any_of})\1(?=[ ]\w)")
     joined = re.compile(rf"[ ](?:\w{{1,2}}|{phrases.JOINS}) \W?(?:{any_of})\b")
-    beside = re.compile(rf"[ ]\W?(?:{any_of})\b")
     words_too = {form for form in places if form == "A" or form.isdecimal() or (form.islower() and len(form) < 3)}
     own = frozenset("".join(signs))
 
     def sign_at(match: re.Match[str]) -> str:
         form, text, end = match[0], match.string, match.end()
         goes_on = form in words_too and _GOES_ON.match(text, end) is not None
-        is_joined = joined.match(text, end) or (form in signs and beside.match(text, end))
-        is_word = goes_on and not (is_joined or _phrases()["behind"].match(text, end))
-        is_word |= _GRADE.search(text, max(0, match.start() - 40), match.start()) is not None
+        is_word = goes_on and not (_phrases()["behind"].match(text, end) or joined.match(text, end))
         is_word |= form in ("i", "I") and _AFTER_PRONOUN.match(text, end) is not None
         return form if is_word else sign_of(places[form])
 
@@ -97,7 +94,7 @@ def _marker(signs: tuple[str, ...]) -> Callable[[str], str]:
             plain = _QUOTED_LINE.sub("", _STRUCK.sub(" correction: ", plain))
         plain = tidied(plain)
         signed = finds.sub(sign_at, plain) if places else plain
-        return "" if signed == plain else _set_apart(judged(signed))
+        return "" if signed == plain else _set_apart(signed)
 
     return marked
 
@@ -115,8 +112,9 @@ def _places(signs: tuple[str, ...]) -> dict[str, int]:
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
 _SPACED = r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
 """A letter or digit of a language with spaces between words: others may stand beside a sign."""
-# the last is an article that was cut off
-_GOES_ON = re.compile(r"[ ][\"'\u201c\xab]?[a-zA-Z\u00c0-\u024f]|(?<=\D[.!?] [aA])$")
+_GOES_ON = re.compile(
+    r"[ ][\"'\u201c\xab]?[a-zA-Z\u00c0-\u024f]|(?<=[.!?] [aA])$"
+)  # the last is an article that was cut off
 _AFTER_PRONOUN = re.compile(r"['\u2019]|[ ](?!is\b)[^\W\d_]")
 
 
@@ -167,7 +165,7 @@ _HAS_MARKS = re.compile(r"\*\*|__|~~|>")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _QUOTED_LINE = re.compile(r"^[ \t]*>[^\n]*", re.MULTILINE)
 _OPTION_TEXT = re.compile(rf"{SIGN}(?<=^{SIGN}[.)] .)(?=\W*$)", re.MULTILINE)
-_GRADE = re.compile(r"(?i)\bgrade[ds]?\b[^.\n]{0,20} an? $")
+_ANSWERED = re.compile(rf"{SIGN}(?<=^.)(?=:\s*[\"(\[]*{SIGN}\W*$)", re.MULTILINE)
 _IN_BRACKETS = re.compile(rf"[(\[]({SIGN})[)\]](?<=\w ...|[\"',] ...)(?=[.!]?\s*$)", re.MULTILINE)
 _ENDING = re.compile(rf"(?<={SIGN})['\u2019]{_TURKISH}")
 
@@ -189,10 +187,11 @@ def _set_apart(text: str) -> str:
     if len(places) > 1:
         items = [item for place in places if (item := _item(text, place)) is not None]
         pairs = [pair for pair in pairwise(items) if _are_listed(text, *pair)]
-        listed = {each.place for pair in pairs for each in pair if not _is_right(each)}
+        listed = {each.place for pair in pairs for each in pair if not _phrases()["right"].match(each.text)}
         if listed:
             text = "".join("x" if place in listed else each for place, each in enumerate(text))
         text = _OPTION_TEXT.sub("x", text)  # "1. 3"
+        text = _ANSWERED.sub("answer", text)  # "A: C" behind "Q: …"
     return _ENDING.sub("", _IN_BRACKETS.sub(r"→ \1", text))  # "fifty years (B)", "B'dir"
 
 
@@ -209,11 +208,6 @@ def _item(text: str, place: int) -> _Item | None:
 MOST_OF_ITEM = 2000
 
 
-def _is_right(item: _Item) -> bool:
-    """Returns whether an item is called right; of lines `judged` says so."""
-    return item.text == " ✅" if item.is_line else _phrases()["right"].match(item.text) is not None
-
-
 def _are_listed(text: str, one: _Item, other: _Item) -> bool:
     """Returns whether items follow each other in a list; an answer that begins a text is in no list far below it."""
     step = other.sign - one.sign
@@ -226,7 +220,9 @@ def _are_listed(text: str, one: _Item, other: _Item) -> bool:
     )
 
 
-_OTHER_MARKS = str.maketrans("\u3010\u3011\u3014\u3015\u300a\u300b\u3008\u3009\u2039\u203a", '()()""""""')
+_OTHER_MARKS = dict(
+    zip(map(ord, "\u3010\u3011\u3014\u3015\u300a\u300b\u3008\u3009\u2039\u203a"), '()()""""""', strict=True)
+)
 
 
 def _with_plain_signs(text: str, own: frozenset[str]) -> str:
@@ -241,7 +237,7 @@ def _plain(character: str) -> str | None:
         return str(unicodedata.decimal(character))
     code = ord(character)
     if code in _OTHER_MARKS:
-        return chr(_OTHER_MARKS[code])
+        return _OTHER_MARKS[code]
     for first in (0x1F150, 0x1F170):  # white letters in black circles and squares
         if first <= code < first + 26:
             return chr(code - first + ord("A"))

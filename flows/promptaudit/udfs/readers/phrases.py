@@ -163,16 +163,14 @@ DENIED = (
 )
 """What denies an answer in front of it."""
 
-FALSE = (
-    "wrong|incorrect|false|incorrecta|incorrecto|incorrectas|falsa|errónea|equivocada|incorreta|incorreto|errada|"
-    "errado|sbagliata|errata|scorretta|sbagliato|incorrecte|fausse|faux|mauvaise|falsch|falsche|falschen|inkorrekt|"
-    "onjuist|onjuiste|fout|foute|fel|feil|forkert|błędna|niepoprawna|nieprawidłowa|yanlış|sai|không đúng|salah|keliru|"
-    "неправильный|неправильная|неверный|неверная|неправильно|неверно|неправильна|невірна|λάθος|خاطئة|خاطئ|الخاطئة|"
-    "שגויה|שגוי|השגויה|גלת|गलत|ভুল|தவறு|ผิด|不正确|不正確|错误|錯誤"
+WRONG = (
+    "wrong|incorrect|false|common|popular|tempting|initial|first|original|previous|earlier|incorrecta|incorrecto|"
+    "incorrectas|falsa|errónea|equivocada|incorreta|incorreto|errada|errado|sbagliata|errata|scorretta|sbagliato|"
+    "incorrecte|fausse|faux|mauvaise|falsch|falsche|falschen|inkorrekt|onjuist|onjuiste|fout|foute|fel|feil|forkert|"
+    "błędna|niepoprawna|nieprawidłowa|yanlış|sai|không đúng|salah|keliru|неправильный|неправильная|неверный|неверная|"
+    "неправильно|неверно|неправильна|невірна|λάθος|خاطئة|خاطئ|الخاطئة|שגויה|שגוי|השגויה|גלת|गलत|ভুল|தவறு|ผิด|不正确|"
+    "不正確|错误|錯誤"
 )
-"""What an answer is called that is not right."""
-
-WRONG = f"{FALSE}|common|popular|tempting|initial|first|original|previous|earlier"
 """What an answer is called that is not right, or was given before."""
 
 NOT_DENYING = (
@@ -191,37 +189,24 @@ NOT_DENYING = (
 PERHAPS = (
     "snad|mohlo by|mohlo být|kenties|esetleg|мабуть|схоже на|μπορεί|dachte|thought|pensé|pensais|pensavo|pensei|"
     "myślałem|myślałam|подумал|подумала|думал|i first|zuerst|conceivable|(?<!most )plausible|i'd love to|would love to|"
-    "tempting|was about to|were about to|كنت سأقول|ich hätte|hätte ich|one could|hinges|zunächst|anfangs|d'abord|"
-    "au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|a prima vista|początkowo|"
-    "сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|might|may|perhaps|maybe|"
-    "possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|cannot tell|can't say|"
-    "cannot say|hard to say|hard to tell|can't decide|cannot decide|unable to|can't rule out|cannot rule out|"
-    "can't exclude|cannot exclude|torn between|somewhere between|borders on|bordering on|partially|partly|tempted|"
-    "conceivably|potentially|at first|at first glance|at first sight|initially|könnte|könnten|vielleicht|"
-    "möglicherweise|eventuell|ob|unklar|unsicher|entweder|womöglich|pourrait|peut-être|possiblement|éventuellement|"
-    "incertain|soit|podría|podrían|quizá|quizás|tal vez|acaso|posiblemente|puede que|puede ser|poderia|pode ser|talvez|"
-    "possivelmente|porventura|potrebbe|forse|magari|possibile|zou kunnen|misschien|mogelijk|wellicht|może|być może|"
-    "możliwe|ewentualnie|olabilir|belki|muhtemelen mi|возможно|может быть|вероятно ли|наверно|пожалуй|либо|можливо|"
-    "kanske|möjligen|kanskje|måske|mungkin|barangkali|bisa jadi|có thể|có lẽ|ehkä|mahdollisesti|talán|lehet|poate|"
-    "možná|ίσως|ربما|قد|من المحتمل|محتمل|शायद|हो सकता|हो सकती|संभवतः|হয়তো|อาจ|可能|也许|或许|或許|也許|大概|不确定|"
-    "不確定|说不定|かもしれ|かも|可能性|おそらくは|もしかすると|ひょっとして|아마도 아|수도|일지도|지도 모르|가능성"
+    "tempting|was about to|were about to|you'd think|you would think|some will|some may|many students|many people|"
+    "most students|most people|some students|some people|كنت سأقول|ich hätte|hätte ich|one could|hinges|zunächst|"
+    "anfangs|d'abord|au début|au premier abord|al principio|a primera vista|à primeira vista|inizialmente|"
+    "a prima vista|początkowo|сначала|на первый взгляд|ilk bakışta|在一开始|乍一看|最初は|一見|처음에는|언뜻|could|"
+    "might|may|perhaps|maybe|possibly|possible|arguably|whether|unclear|either|unsure|not sure|not certain|can't tell|"
+    "cannot tell|can't say|cannot say|hard to say|hard to tell|can't decide|cannot decide|unable to|can't rule out|"
+    "cannot rule out|can't exclude|cannot exclude|torn between|somewhere between|borders on|bordering on|partially|"
+    "partly|tempted|one might|some would|some might|conceivably|potentially|at first|at first glance|at first sight|"
+    "initially|könnte|könnten|vielleicht|möglicherweise|eventuell|ob|unklar|unsicher|entweder|womöglich|pourrait|"
+    "peut-être|possiblement|éventuellement|incertain|soit|podría|podrían|quizá|quizás|tal vez|acaso|posiblemente|"
+    "puede que|puede ser|poderia|pode ser|talvez|possivelmente|porventura|potrebbe|forse|magari|possibile|zou kunnen|"
+    "misschien|mogelijk|wellicht|może|być może|możliwe|ewentualnie|olabilir|belki|muhtemelen mi|возможно|может быть|"
+    "вероятно ли|наверно|пожалуй|либо|можливо|kanske|möjligen|kanskje|måske|mungkin|barangkali|bisa jadi|có thể|có lẽ|"
+    "ehkä|mahdollisesti|talán|lehet|poate|možná|ίσως|ربما|قد|من المحتمل|محتمل|शायद|हो सकता|हो सकती|संभवतः|হয়তো|อาจ|"
+    "可能|也许|或许|或許|也許|大概|不确定|不確定|说不定|かもしれ|かも|可能性|おそらくは|もしかすると|ひょっとして|"
+    "아마도 아|수도|일지도|지도 모르|가능성"
 )
 """What says that an answer is only possible."""
-
-OTHERS = (
-    "(?:many|most|some|others?|someone|everyone|everybody)(?: [a-z]+){0,2} (?:would|might|may|will|often|says?|thinks?|"
-    "chooses?|believes?|selects?)|(?:one|you) would|(?:many|most|some) of them|(?:people|students|beginners|learners|"
-    "readers|others)(?: [a-z]+)? (?:pick|choose|answer|guess|claim|assume|say|think)|"
-    "(?:many|most|some) (?:people|students)|you'd think|they say|"
-    "(?:is|it's)(?: [a-z]+)? (?:said|claimed|thought|believed) (?:that|to)|man sagt|on dit|se dice|(?:viele|manche|"
-    r"einige|andere|die meisten|man)(?: \w+)? (?:würden?|könnten?|sagen|denken|meinen|glauben|wählen|tippen)|"
-    "(?:würden?|könnten?|sagen|denken|meinen|glauben|wählen) (?:viele|manche|einige|andere|die meisten|man)|"
-    r"(?:beaucoup|certains|d'autres|la plupart|plusieurs)(?: \w+){0,2} (?:diraient|disent|choisi\w+|répond\w+|pensent|"
-    r"croient)|(?:muchos|algunos|otros|la mayoría)(?: \w+){0,2} (?:diría\w*|dicen|elegiría\w*|eligen|escoge\w+|"
-    r"responde\w+|creen)|(?:molti|alcuni|altri|muitos|alguns|outros|a maioria)(?: \w+)? (?:direbber\w+|dicono|"
-    r"scegli\w+|pensano|diriam|dizem|escolhe\w+|pensam|acham)"
-)
-"""What says that others give an answer, or would."""
 
 PERHAPS_BEHIND = "かもしれ|でしょうか|일 ?수도|일지도|일까요|인가요|olabilir|mı|mi|吗|嗎|正确吗|可能"
 """What says so behind an answer."""

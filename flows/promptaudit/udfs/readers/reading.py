@@ -137,8 +137,8 @@ def _label_by(own: OwnReaders, reader: str, text: str, labels: Sequence[str]) ->
 def _refuses(text: str, own: str | None, *, is_open: bool) -> bool:
     """Returns whether a text refuses by the task's own pattern, else in the usual words, in which no open answer does."""
     if own:
-        return bool(compiled(own).search(text[:MAX_READ_CHARACTERS]))
-    return not is_open and bool(compiled(USUAL_REFUSAL).search(canonical(text[:BEGINNING])))
+        return bool(_compiled(own).search(text[:MAX_READ_CHARACTERS]))
+    return not is_open and bool(_compiled(USUAL_REFUSAL).search(canonical(text[:BEGINNING])))
 
 
 @functools.lru_cache(maxsize=64)
@@ -147,9 +147,8 @@ def _parsed(reader: str) -> tuple[str, Any]:
     return next(iter(card.items())) if isinstance(card, dict) else (card, "")
 
 
-@functools.lru_cache(maxsize=4096)
-def compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no stubs
-    """Returns a pattern of RE2 that is compiled once; raises `re2.error` for one that is none."""
+@functools.lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no stubs
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern, options)
@@ -160,7 +159,7 @@ def _label(text: str, reader: tuple[str, str], labels: tuple[str, ...]) -> tuple
     if name in LABEL_READERS:
         return LABEL_READERS[name](text, labels)
     if name == "regex":
-        return held_by_pattern(text, compiled(argument), labels), None
+        return held_by_pattern(text, _compiled(argument), labels), None
     if name == "json_field":
         return held_by_field(text, argument, labels), None
     msg = f"unknown reader {name!r}"

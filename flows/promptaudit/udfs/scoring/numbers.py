@@ -7,7 +7,7 @@ import unicodedata
 from fractions import Fraction
 
 from promptaudit.udfs.scoring.math.final_answer import tidied
-from promptaudit.udfs.scoring.math.number import MAX_CHARACTERS, read_quantity, with_points
+from promptaudit.udfs.scoring.math.number import MAX_CHARACTERS, read_quantity
 from promptaudit.udfs.scoring.math.vocabulary import is_name
 from promptaudit.udfs.spelling import with_ascii_digits, without_unseen
 
@@ -49,6 +49,9 @@ _is_metre = re.compile(r"m(?:[²³/]|\^?[23])").match
 """Whether a unit begins with metres: m alone may be a million."""
 _PARTS = re.compile(rf"{_LETTER}+")
 _LEADING_COMMA = re.compile(r"[-+]?\s*,\d")
+_COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
+_SEPARATORS = re.compile(r"\D")
+_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
 
 
 def number(text: str) -> str | None:
@@ -74,7 +77,7 @@ def number(text: str) -> str | None:
     bare = _without_unit(_without_currency(_DEGREES.sub("", _DASHED.sub("", text)).strip()))
     if bare is None or _LEADING_COMMA.match(bare):
         return None
-    found = read_quantity(tidied(with_points(bare)))
+    found = read_quantity(tidied(_with_points(bare)))
     return None if found is None or found.name or any(map(_multiplies, found.unit)) else _decimal(found.value)
 
 
@@ -110,6 +113,17 @@ def _without_unit(text: str) -> str | None:
 def _is_currency(word: str) -> bool:
     folded = word.casefold()
     return any(map(_names_currency, (folded, folded.removesuffix("s"))))
+
+
+def _with_points(text: str) -> str:
+    """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
+    comma = _COMMA.search(text)
+    if comma is not None and (
+        len(comma["decimals"]) != 3 or comma["whole"].startswith("0") or not comma["whole"].isdigit()
+    ):
+        whole = _SEPARATORS.sub("", comma["whole"])
+        return f"{text[: comma.start()]}{whole}.{comma['decimals']}{text[comma.end() :]}"
+    return _GROUPS.sub(lambda groups: _SEPARATORS.sub("", groups[0]), text, count=1)
 
 
 def _decimal(value: Fraction) -> str:

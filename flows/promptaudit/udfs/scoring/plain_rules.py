@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import re2
 
-from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS, compiled
+from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
 from promptaudit.udfs.reasoning import parted
 from promptaudit.udfs.scoring.numbers import number
 from promptaudit.udfs.spelling import canonical, folded
@@ -58,8 +59,11 @@ def _reading(matches: Sequence[bool]) -> RuleReading:
     return RuleReading(any(matches)) if matches else RuleReading(None, "no reference")
 
 
+@functools.lru_cache(maxsize=4096)
 def _pattern(text: str) -> Any | None:  # noqa: ANN401 - re2 has no stubs
+    options = re2.Options()
+    options.log_errors = False
     try:
-        return compiled(text)
+        return re2.compile(text, options)
     except re2.error:
         return None

@@ -2,10 +2,9 @@ r"""Compares a completion's final answer with a reference answer as mathematics.
 
 `final_answer` finds the final answer in a completion. Then the first of these that applies decides:
 
-- Both are plain numbers (`number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2, `3,5` is 3.5,
+- Both are plain numbers (`number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
   `50 years` answers `50` but `50` does not answer `50 years`; signs and names of currencies and degrees are dropped.
-- The two texts are the same but for spacing, `\text{}`, the signs around them and, of words, capitals: equal. `(B)` is `B`, and
-  `(B) 12` answers `B` and `12`.
+- The two texts are the same but for spacing, `\text{}`, the signs around them and, of words, capitals: equal. `(B)` is `B`.
 - Both read as formulas (`formula`): compared by sympy and math-verify in a process apart (`worker`), which
   a hostile formula can neither hang, nor exhaust, nor leave (`algebra` says what is equal there).
 - Anything else is unscored, with a reason. Words are read nowhere: "fifty" is not 50.
@@ -29,7 +28,6 @@ from promptaudit.udfs.scoring.math.final_answer import (
     tidied,
 )
 from promptaudit.udfs.scoring.math.formula import Formula, OverlongFormula, UnreadableFormula, read_formula
-from promptaudit.udfs.scoring.math.number import WRITTEN, Quantity, with_points
 from promptaudit.udfs.scoring.math.pool import MathProcess
 from promptaudit.udfs.sql_function import sql_function
 
@@ -37,9 +35,8 @@ SECONDS_PER_PAIR = 1.5
 """Wall time after which a comparison of two formulas is ended."""
 
 _MAX_KEPT = 100_000  # comparisons kept between calls: about 30 MB
-_INVISIBLE = re.compile(r"\\(?:left|right|displaystyle)(?![A-Za-z])|\\[,;:! ]|[\s~]+")
-_OPTION = re.compile(r"\(?(?P<letter>[A-Z])\)\s+(?P<text>(?![+*/=^]|-\s).+)")
-"""An option's letter with its text, as in `\\boxed{\\textbf{(B) }12}`."""
+_WRAPPERS = re.compile(r"\\(?:text(?:rm|bf|it)?|math(?:rm|bf|it)|mbox)\s*\{([^{}]*)\}")
+_INVISIBLE = re.compile(r"\\(?:left|right|displaystyle)(?![A-Za-z])|\\[,;:! ]|\s+")
 
 
 class MathReading(NamedTuple):
@@ -156,21 +153,12 @@ def _compared(completion: str, references: Sequence[str]) -> list[MathReading | 
     answer = final_answer(completion)
     if not answer:
         return [MathReading(None, "no answer")]
-    return [_compared_texts(_chosen(answer, reference), reference) for reference in stated]
-
-
-def _chosen(answer: str, reference: str) -> str:
-    """Returns the text of an option without its letter, or the letter where the reference is one."""
-    option = _OPTION.fullmatch(_unwrapped(answer)) if ")" in answer else None
-    words = _unwrapped(reference)
-    return answer if option is None or option[0] == words else option["letter" if len(words) == 1 else "text"]
+    return [_compared_texts(answer, reference) for reference in stated]
 
 
 def _compared_texts(answer: str, reference: str) -> MathReading | _Job:
     quantity, reference_quantity = stated_quantity(answer), stated_quantity(reference)
-    is_plain = quantity is not None or reference_quantity is not None
-    quantity, reference_quantity = quantity or _of_comma(answer), reference_quantity or _of_comma(reference)
-    if quantity and reference_quantity and (is_plain or quantity.equals(reference_quantity)):
+    if quantity is not None and reference_quantity is not None:
         return MathReading(quantity.equals(reference_quantity), None)
     words, reference_words = _unwrapped(answer), _unwrapped(reference)
     if words == reference_words:
@@ -184,11 +172,6 @@ def _compared_texts(answer: str, reference: str) -> MathReading | _Job:
         return MathReading(is_equal=False, reason=None)
     job = _Job(formula.latex, reference_formula.latex)
     return MathReading(is_equal=True, reason=None) if job.answer == job.reference else job
-
-
-def _of_comma(text: str) -> Quantity | None:
-    """Returns the plain number that a text is whose comma stands before decimals, as in "3,5"; not that of "1,000"."""
-    return stated_quantity(with_points(tidied(text).replace("{,}", ","))) if "," in text else None
 
 
 @functools.lru_cache(maxsize=2**12)
@@ -206,7 +189,7 @@ def _unwrapped(text: str) -> str:
     """Returns a text without what does not show, and without what tells how it is set."""
     if len(text) > MAX_READ_AS_ONE:
         return text
-    words = " ".join(_INVISIBLE.sub(" ", WRITTEN.sub(r"\1", tidied(text))).split())
+    words = " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidied(text))).split())
     return words[1] if len(words) == len("(B)") and (words[0], words[2]) == ("(", ")") else words
 
 

@@ -209,12 +209,17 @@ def _behind_hashes(text: str) -> str | None:
 
 def _last_end(pattern: re2._Regexp, text: str) -> int:
     """Where the last match ends, 0 without any."""
-    return max((match.end() for match in pattern.finditer(text)), default=0)
+    end = 0
+    for match in pattern.finditer(text):
+        end = match.end()
+    return end
 
 
 def _stated(text: str, *, takes_words: bool) -> str | None:
     """Returns the answer that a text opens with, else the last one of its first sentence."""
-    sentence = _SENTENCE_END.split(text[:MAX_READ_AS_ONE], maxsplit=1)[0].strip()
+    text = text[:MAX_READ_AS_ONE]
+    end = _SENTENCE_END.search(text)
+    sentence = (text[: end.start()] if end else text).strip()
     if is_mathematics(sentence):
         return sentence
     formulas = [match for match in _SEGMENT.finditer(sentence) if is_mathematics(_inside(match))]

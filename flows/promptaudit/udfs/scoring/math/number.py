@@ -16,7 +16,7 @@ from promptaudit.udfs.scoring.math.vocabulary import is_name, unit_words
 MAX_CHARACTERS = 1_000
 """A longer text is no plain number: Python's conversion takes quadratic time."""
 
-_DECIMAL = r"(?:[1-9][0-9]{0,2}(?:[ ,][0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_DECIMAL = r"(?:[0-9]{1,3}(?:[ ,][0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _SIGNED = rf"[-+]?\s*{_DECIMAL}"
 _NUMBER = re.compile(
     rf"(?:(?P<name>[A-Za-z])\s*=\s*)?(?P<sign>[-+]?)\s*"
@@ -28,12 +28,9 @@ _NUMBER = re.compile(
     r")"
 )
 _PERCENT = re.compile(r"\s*(?:\\?%|per ?cent\b)")
-WRITTEN = re.compile(r"\\(?:text(?:rm|bf|it)?|math(?:rm|bf|it)|mbox)\s*\{([^{}]*)\}")
+_WRITTEN = re.compile(r"\\(?:text(?:rm|bf)?|mathrm|mbox)\s*\{([^{}]*)\}")
 _UNIT = re.compile(r"[A-Za-z]+\.?(?:\^[23])?(?:(?:/| |-| per )[A-Za-z]+\.?(?:\^[23])?){0,7}")
 _ABBREVIATIONS = frozenset(("cm", "mm", "km", "kg", "mg", "ml", "ft", "in", "yd", "mi", "oz", "lb", "hr", "pm", "am"))
-_COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
-_SEPARATORS = re.compile(r"\D")
-_GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,])\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])")
 
 
 class Quantity(NamedTuple):
@@ -112,7 +109,8 @@ def _unit(rest: str) -> tuple[str, ...] | None:
     bare = rest.strip()
     if not bare:
         return ()
-    written = WRITTEN.sub(r" \1 ", bare)
+    written = _WRITTEN.sub(r" \1 ", bare)
+    is_marked = written != bare
     words = " ".join(written.replace("^{2}", "^2").replace("^{3}", "^3").replace(" ^", "^").split()).rstrip(".")
     if not _UNIT.fullmatch(words):
         return None
@@ -121,15 +119,4 @@ def _unit(rest: str) -> tuple[str, ...] | None:
         return None
     # "2 xy" and "2ab" are products: without \text{}, a unit has three letters and a space, or is well known
     is_word = len(first) > 2 and rest[0] == " " and not is_name(first)
-    return unit_words(words.replace("^", "")) if written != bare or is_word or first.lower() in _ABBREVIATIONS else None
-
-
-def with_points(text: str) -> str:
-    """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
-    comma = _COMMA.search(text)
-    if comma is not None and (
-        len(comma["decimals"]) != 3 or comma["whole"].startswith("0") or not comma["whole"].isdigit()
-    ):
-        whole = _SEPARATORS.sub("", comma["whole"])
-        return f"{text[: comma.start()]}{whole}.{comma['decimals']}{text[comma.end() :]}"
-    return _GROUPS.sub(lambda groups: _SEPARATORS.sub("", groups[0]), text, count=1)
+    return unit_words(words.replace("^", "")) if is_marked or is_word or first.lower() in _ABBREVIATIONS else None
