@@ -80,7 +80,7 @@ vllm: $(VENV)/model.stamp ## Set up vLLM's own environment in infra/vllm (VLLM=g
 
 clean: ## Remove the environment, caches and what was built; the warehouse stays
 	rm -rf $(VENV) build dist dbt/target dbt/logs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
-	find flows infra tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find flows dbt models_registry infra tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -132,7 +132,9 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_readme_is_read_in_a_few_minutes() -> None:
-    read, _, _ = README.read_text(encoding="utf-8").partition("and these are its rooms")
+    read = re.sub(
+        r"```text\nthe path\n.*?```", "", README.read_text(encoding="utf-8"), flags=re.DOTALL
+    )  # a list to look up
     assert len(read.split()) < 1500
 
 

@@ -23,13 +23,18 @@ PACKAGE = Path(promptaudit.__path__[0])
 QUERIES = sorted(PACKAGE.rglob("queries/*.sql"))
 
 
+def nearest_room(path: Path) -> Path:
+    return next(folder for folder in path.parents if (folder / "queries").is_dir() or folder == PACKAGE)
+
+
 def room_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE).parts[:-2])
 
 
-@pytest.mark.parametrize("room", sorted({path.parents[1] for path in QUERIES}), ids=lambda room: room.name)
+@pytest.mark.parametrize("room", sorted({path.parents[1] for path in QUERIES}), ids=str)
 def test_a_room_reads_its_queries(room: Path) -> None:
-    code = "\n".join(path.read_text(encoding="utf-8") for path in room.rglob("*.py"))
+    files = [path for path in room.rglob("*.py") if nearest_room(path) == room]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in files)
     unread = [path.stem for path in QUERIES if path.parents[1] == room and not re.search(rf"\b{path.stem}\b", code)]
     assert not unread
 

@@ -1,4 +1,7 @@
-"""The command line: each command is one call."""
+"""The command line: each command is one call.
+
+Heavy libraries are imported inside commands, so that --help is instant.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Builds the dbt project for the runs it is given, in a child process that reads the project once a command.
 
-The child (`flows.marts.dbt_child`) lets go of DuckDB after each build. A command that will build starts it early, else the first
-build does.
+The child (`promptaudit.marts.dbt_child`) lets go of DuckDB after each build. A command that will build starts it early, else the
+first build does.
 """
 
 from __future__ import annotations

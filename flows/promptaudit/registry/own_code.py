@@ -269,8 +269,7 @@ def _spec_of(module: str) -> ModuleSpec | None:
         if spec is None:
             return None
         try:
-            own = sys.modules.get(name)  # ours adds places as it is imported
-            path = list(getattr(own, "__path__", None) or spec.submodule_search_locations or ())
+            path = list(spec.submodule_search_locations or ())
         except (
             KeyError
         ):  # of a package without __init__ inside another one, which looks up the other where it is imported

@@ -5,10 +5,18 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+_HELD = {"dbt": "dbt_project.yml", "models_registry": "audits"}
+
 
 @functools.cache
 def shipped(folder: str) -> Path:
-    """Returns a folder of the installed package, or in a checkout the one of that name at its top."""
+    """Returns a folder of the installed package, or in a checkout the one of that name at its top.
+
+    Raises FileNotFoundError where neither is there.
+    """
     package = Path(__file__).resolve().parents[1]
-    inside = package / folder
-    return inside if inside.is_dir() else package.parents[1] / folder
+    for place in (package / folder, package.parents[1] / folder):
+        if (place / _HELD[folder]).exists():
+            return place
+    msg = f"{folder} is missing from this installation"
+    raise FileNotFoundError(msg)

@@ -1,4 +1,7 @@
-"""The measures, readers and scoring methods as pure functions, which SQL calls by name."""
+"""The measures, readers and scoring methods as pure functions, which SQL calls by name.
+
+They work on numpy arrays and know neither cards nor files; `register` gives them to DuckDB.
+"""
 
 RUN_IDS = "PROMPTAUDIT_RUN_IDS"
 """The environment variable with the ids of the runs that a build derives, separated by commas. Without it: every run."""

@@ -168,3 +168,9 @@ def test_a_wording_that_is_never_right_loses_one_at_most() -> None:
     found = choices(table)
     assert 0.99 < found[1].expected_loss <= 1
     assert found[3].expected_loss < 0.01
+
+
+def test_wordings_of_the_same_answers_are_best_together() -> None:
+    right = np.random.default_rng(3).random((40, 1)) < [[0.5, 0.7]]
+    rows = choices(right[:, [0, 1, 1, 1]].astype(float))
+    assert [row.chance_best for row in rows[1:]] == [pytest.approx((1 - rows[0].chance_best) / 3)] * 3

@@ -25,6 +25,7 @@ _FOLDS_IN_PART = 2  # of grids with gaps, since each part has to compare all wor
 _PURPOSE = 61
 _NORMAL = 1.959964  # what one normal deviation stays below in 95 % of draws
 _NO_DEVIATION = 1e-12
+_ALIKE = 1e-6  # draws that only rounding parts
 
 Table = NDArray[np.float64]
 """Shape (N, Q), values in [0, 1]; NaN where a sample was not asked under a wording."""
@@ -221,9 +222,11 @@ def _posterior(
     noise = g / (g - 1) * influence.T @ influence
     weights = of_wordings * np.linalg.inv(of_wordings * np.eye(q) + noise)
     draws = weights @ found.effects + _normal(of_wordings * (np.eye(q) - weights), _PURPOSE + 1)
-    chance = np.bincount(draws.argmax(axis=1), minlength=q) / N_DRAWS
+    loss = draws.max(axis=1, keepdims=True) - draws
+    is_best = loss < _ALIKE  # wordings of the same answers are best together, whichever stands first
+    chance = (is_best / is_best.sum(axis=1, keepdims=True)).mean(axis=0)
     # accuracies differ by 1 at most, normal draws may by more
-    return chance, np.minimum(draws.max(axis=1)[:, None] - draws, 1).mean(axis=0)
+    return chance, np.minimum(loss, 1).mean(axis=0)
 
 
 def _gain(table: Table, unit: NDArray[np.int64], original: int) -> float:
