@@ -56,7 +56,7 @@ MOST = {
     "cli": (1567, 10),
     "engines": (3992, 63),
     "evidence": (1690, 18),
-    "exchange": (4991, 42),
+    "exchange": (4992, 42),
     "flows/promptaudit": (48, 1),
     "gate": (2211, 22),
     "infra": (553, 6),

@@ -84,7 +84,8 @@ def _refuse_outside(scored: pl.DataFrame, declared: Scale) -> None:
     if scored.is_empty():
         msg = f"--scale {declared.low:g},{declared.high:g}: no answer has a score of the program that recorded it"
         raise UsageError(msg)
-    is_on = pl.col(PROGRAM_SCORE).is_between(*sorted((declared.low, declared.high)))
+    least, most = sorted((declared.low, declared.high))
+    is_on = pl.col(PROGRAM_SCORE).is_between(least, most)
     for row in scored.filter(~is_on).head(1).iter_rows(named=True):
         msg = (
             f"{row['file']}: sample {row['sample_id'][:60]!r} of task '{row['task']}': score {row[PROGRAM_SCORE]:g} lies outside "
