@@ -152,14 +152,9 @@ GRADES: dict[str, tuple[list[Any], float | None, int, str]] = {
     "percent": ([0, 55, 100], None, 0, "grades from 0 to 100 with mean 51.7: on that scale"),
     "verdicts": (["C", "I", "C", "C"], 0.75, 4, ""),
     # shares of 9 steps: (0 + 0 + 0 + 4 + 9 + 9)/9/6; 5 is the worst of five: (1 + 0 + .5)/3
-    "declared": (
-        [1, 1, 1, 5, 10, 10],
-        22 / 54,
-        6,
-        "on 1 to 10, shown as shares of that scale, with mean 4.67: no verdicts",
-    ),
-    "reversed": ([1, 5, 3], 0.5, 3, "grades on 5 to 1, shown as shares of that scale, with mean 3: no verdicts"),
-    "all_worst": ([1, 1], 0.0, 2, "grades on 1 to 10, shown as shares of that scale, with mean 1: no verdicts"),
+    "declared": ([1, 1, 1, 5, 10, 10], 22 / 54, 6, "is their mean as shares of the scale 1 to 10"),
+    "reversed": ([1, 5, 3], 0.5, 3, "is their mean as shares of the scale 5 to 1"),
+    "all_worst": ([1, 1], 0.0, 2, "is their mean as shares of the scale 1 to 10"),
 }
 SCALES = {"declared": "1,10", "reversed": "5,1", "all_worst": "1,10"}
 """Of each set of scores the accuracy, how many answers it is of, and the note."""
