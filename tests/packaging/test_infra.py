@@ -20,6 +20,7 @@ import yaml
 from promptaudit.cli import app, hoisted
 from promptaudit.nightly.deployments import POOLS
 from promptaudit.system.settings import SILENT
+from promptaudit.system.settings import Settings
 from tests.support.shell import promptaudit
 
 ROOT = Path(__file__).parents[2]
@@ -139,6 +140,14 @@ def test_env_example_names_what_the_files_here_read() -> None:
     }
     assert handed_on >= {"OPENAI_API_KEY", "PROMPTAUDIT_NOTIFY", "PROMPTAUDIT_HEARTBEAT_URL"}
     assert asked | handed_on | {"AUDIT_FOLDER", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING"} <= listed
+
+
+def test_each_setting_of_a_place_reaches_the_workers() -> None:
+    of_the_image = {"warehouse", "registry", "trust_file", "cache", "vllm_python", "llama_server", "prefect"}
+    of_readers = {"sql_memory", "sql_seconds", "view_login"}
+    handed_on = set(SERVICES["worker-api"]["environment"])
+    own = Settings.model_fields.keys() - of_the_image - of_readers
+    assert {f"PROMPTAUDIT_{name.upper()}" for name in own} - handed_on == set()
 
 
 # ---------------------------------------------------------------- Dockerfile

@@ -37,9 +37,10 @@ def audit(
     progress = Progress()
     try:
         work_in_audit_folder()
-        settings = settings_of(None if warehouse is None else Path(warehouse))
+        place = None if warehouse is None else Path(warehouse)
+        settings = settings_of(place, max_usd=max_usd, max_requests=max_requests)
         with events_sent():
-            options = RunOptions(new=new, rephrase=rephrase, max_usd=max_usd, max_requests=max_requests)
+            options = RunOptions(new=new, rephrase=rephrase)
             done = run_audit(settings, registry_of(settings), audit_id, progress, options)
     except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
         return failed(error, progress.warn)

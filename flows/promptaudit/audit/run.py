@@ -100,7 +100,7 @@ def run_audit(
     `on_open` is told the run's id before anything is asked.
     """
     options = options or RunOptions()
-    checked = check_audit(registry, audit_id, options.max_usd)
+    checked = check_audit(registry, audit_id, settings.max_usd)
     raise_all([*checked.errors, *checked.lacking_data, *checked.lacking_extras])
     for line in (*checked.passed_over, *registry.audit(audit_id).format.notes):
         progress.warn(line)
@@ -126,7 +126,7 @@ def run_audit(
                 audit_run_id = found.audit_run_id
                 design = design.asking(samples_of_run(warehouse, audit_run_id))
                 is_changed = _land_changes(warehouse, audit_run_id, design, progress)
-                is_changed |= options.again_errors and _open_errors(warehouse, audit_run_id, design, options, progress)
+                is_changed |= options.again_errors and _open_errors(warehouse, audit_run_id, design, settings, progress)
                 if found.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
                     has = "has no errors" if options.again_errors else f"is complete and {_age(found)} old"
                     headline = f"run {audit_run_id} of '{audit_id}' {has}: nothing asked"
@@ -147,6 +147,8 @@ def run_audit(
             design=design,
             options=options,
             askers=_askers(settings, design, options),
+            max_usd=settings.max_usd,
+            max_requests=settings.max_requests,
         )
         with following(warehouse, audit_run_id, progress.warn):
             outcome = measure(run) if options.answers_only else _measure_as_flow_run(run)
@@ -175,8 +177,8 @@ def _measure_as_flow_run(run: AuditRun) -> Outcome:
             "audit_id": run.designed().audit_id,
             "audit_run_id": run.audit_run_id,
             "rephrase": run.options.rephrase,
-            "max_usd": run.options.max_usd,
-            "max_requests": run.options.max_requests,
+            "max_usd": run.max_usd,
+            "max_requests": run.max_requests,
         },
         folder=run.warehouse.places.prefect,
         progress=run.progress,
@@ -291,14 +293,14 @@ def _land_changes(warehouse: Warehouse, audit_run_id: str, design: Design, progr
 
 
 def _open_errors(
-    warehouse: Warehouse, audit_run_id: str, design: Design, options: RunOptions, progress: Progress
+    warehouse: Warehouse, audit_run_id: str, design: Design, settings: Settings, progress: Progress
 ) -> bool:
     """Opens the cells that landed as errors and returns whether there are any.
 
     Raises UsageError for a retired run, and BudgetReached where nothing is left to ask them with: the run stays complete.
     """
     without_retired(warehouse, [audit_run_id])
-    budget_of(warehouse, audit_run_id, design.audit.budget, options.max_usd, options.max_requests).set_aside(0.0)
+    budget_of(warehouse, audit_run_id, design.audit.budget, settings.max_usd, settings.max_requests).set_aside(0.0)
     n = open_errors(warehouse, audit_run_id)
     if n:
         progress.say(f"{n} cells that landed as errors are asked again; the errors stay in raw.failed_predictions")

@@ -56,7 +56,6 @@ class RunOptions:
 
     new: ask everything again, in a run of its own. rephrase: make the wordings again, too.
     prompts: a file of wordings that a person edited.
-    max_usd, max_requests: what it may spend, where that is less than the card says.
     n_askers, work_pool: who asks, in place of the card's.
     writes_page: off where whoever calls writes the page, and in a pilot.
     again_errors: ask the cells again that landed as errors, in the same run.
@@ -68,8 +67,6 @@ class RunOptions:
     new: bool = False
     rephrase: bool = False
     prompts: Path | None = None
-    max_usd: float | None = None
-    max_requests: int | None = None
     n_askers: int | None = None
     work_pool: str | None = None
     writes_page: bool = True
@@ -82,7 +79,8 @@ class RunOptions:
 class AuditRun:
     """A run, and what it is asked to do now.
 
-    `design` is None where the answers are recorded ones or nobody is asked any more.
+    `design` is None where the answers are recorded ones or nobody is asked any more. `max_usd` and `max_requests` go before what
+    the card says it may spend.
     """
 
     warehouse: Warehouse
@@ -91,6 +89,8 @@ class AuditRun:
     design: Design | None = None
     options: RunOptions = field(default_factory=RunOptions)
     askers: AskersSetting = field(default_factory=AskersSetting)
+    max_usd: float | None = None
+    max_requests: int | None = None
 
     @property
     def limits(self) -> FormatLimits:
@@ -120,7 +120,7 @@ class AuditRun:
     def purse(self) -> Purse:
         """Returns what the run may still spend now."""
         limits = self.designed().audit.budget
-        budget = budget_of(self.warehouse, self.audit_run_id, limits, self.options.max_usd, self.options.max_requests)
+        budget = budget_of(self.warehouse, self.audit_run_id, limits, self.max_usd, self.max_requests)
         lost = lost_in(self.askers.folder(self.warehouse, self.audit_run_id))
         budget.lend(lost.n_requests, lost.usd)
         return Purse(self.warehouse, self.audit_run_id, budget, self.progress.say)

@@ -35,17 +35,9 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 gate failed, 2 usage or card error, 3 could not measure, 4 budget reached, 130 interrupted.",
 )
 
-MaxUsd = Annotated[
-    float | None,
-    typer.Option(min=0, envvar="PROMPTAUDIT_MAX_USD", help="Stop the run before it spends more than this."),
-]
-MaxRequests = Annotated[
-    int | None,
-    typer.Option(
-        min=0, envvar="PROMPTAUDIT_MAX_REQUESTS", help="Stop the run before it makes more requests than this."
-    ),
-]
-AuditName = Annotated[str, typer.Argument(help="Name the card of an audit.", envvar="PROMPTAUDIT_AUDIT")]
+MaxUsd = Annotated[float | None, typer.Option(min=0, help="Stop the run before it spends more than this.")]
+MaxRequests = Annotated[int | None, typer.Option(min=0, help="Stop the run before it makes more requests than this.")]
+AuditName = Annotated[str, typer.Argument(help="Name the card of an audit.")]
 RunName = Annotated[
     str, typer.Argument(help="Name a run: by its id, as latest or latest~1, or by its audit or baseline.")
 ]
@@ -53,16 +45,9 @@ NewestRun = Annotated[
     str | None,
     typer.Argument(help="Name a run by its id, as latest or latest~1, or by its audit; the default is the newest."),
 ]
-ModelOption = Annotated[
-    str | None, typer.Option(envvar="PROMPTAUDIT_MODEL", help="Take this model alone; the default is every model.")
-]
-TaskOption = Annotated[
-    str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="Take this task alone; the default is every task.")
-]
-StrategyOption = Annotated[
-    str | None,
-    typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="Take this strategy alone; the default is every strategy."),
-]
+ModelOption = Annotated[str | None, typer.Option(help="Take this model alone; the default is every model.")]
+TaskOption = Annotated[str | None, typer.Option(help="Take this task alone; the default is every task.")]
+StrategyOption = Annotated[str | None, typer.Option(help="Take this strategy alone; the default is every strategy.")]
 
 
 @dataclass(slots=True)
@@ -77,17 +62,17 @@ class State:
     command: str | None = None
     options: str = ""  # those of a folder and a file, as a command that is proposed ends with them
 
-    def settings(self) -> Settings:
+    def settings(self, **given: float | None) -> Settings:
         """Returns the settings: the options over the environment."""
         from promptaudit.system.settings import settings_of
 
-        return settings_of(self.warehouse, self.registry)
+        return settings_of(self.warehouse, self.registry, **given)
 
-    def load(self) -> tuple[Settings, Registry]:
+    def load(self, **given: float | None) -> tuple[Settings, Registry]:
         """Returns the settings and the registry they name."""
         from promptaudit.system.settings import registry_of
 
-        settings = self.settings()
+        settings = self.settings(**given)
         return settings, registry_of(settings)
 
     def progress(self) -> Progress:

@@ -26,10 +26,7 @@ def verify(
     ] = None,
     seal: Annotated[
         str | None,
-        typer.Option(
-            envvar="PROMPTAUDIT_SEAL",
-            help="Compare with this seal, which was kept elsewhere; at least 12 of its digits are needed.",
-        ),
+        typer.Option(help="Compare with this seal, which was kept elsewhere; at least 12 of its digits are needed."),
     ] = None,
 ) -> int:
     """Compare the warehouse and its copies with the seals.
@@ -65,10 +62,7 @@ def cite(
         Path | None, typer.Option(metavar="FOLDER", help="Name a new or empty folder; the default is cite-RUN.")
     ] = None,
     text: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PROMPTAUDIT_TEXT", help="Choose full to cite a run of tasks marked sensitive too, with their texts."
-        ),
+        str | None, typer.Option(help="Choose full to cite a run of tasks marked sensitive too, with their texts.")
     ] = None,
 ) -> None:
     """Write what a paper's appendix needs.
@@ -114,9 +108,8 @@ def trace(
     text: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_TEXT",
             help="Choose how much of inputs, completions and prompts is shown: none or full. The default is full, and none of "
-            "tasks marked sensitive.",
+            "tasks marked sensitive."
         ),
     ] = None,
     recompute: Annotated[

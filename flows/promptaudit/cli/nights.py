@@ -30,10 +30,7 @@ WIDTH = 130  # of a table that no terminal shows
 @app.command()
 def nightly(
     audit: AuditName = "nightly",
-    new: Annotated[
-        bool,
-        typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Begin another night even if the last one is recent."),
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Begin another night even if the last one is recent.")] = False,
     max_usd: MaxUsd = None,
 ) -> int:
     """Run tonight's audit and hold it against the nights before.
@@ -44,8 +41,8 @@ def nightly(
     from promptaudit.nightly.terminal import lines_of
     from promptaudit.system.settings import registry_of
 
-    settings = state.settings()
-    result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new, max_usd=max_usd)
+    settings = state.settings(max_usd=max_usd)
+    result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
     show(result, "\n".join(lines_of(result, state.options)))
     show_closing(Warehouse(settings.warehouse), result.audit_run_id)
     return result.exit_code
@@ -132,10 +129,7 @@ def deploy(
     audits: Annotated[
         list[str] | None, typer.Argument(help="Name the cards of audits; the default is nightly.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(envvar="PROMPTAUDIT_DEPLOY_OUTPUT", help="Write a prefect.yaml to this path and deploy nothing."),
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write a prefect.yaml to this path and deploy nothing.")] = None,
 ) -> None:
     """Deploy the nights of audits to a Prefect server.
 
@@ -169,12 +163,7 @@ def compare(
     candidate: Annotated[str, typer.Argument(help="Name the candidate in the same form.")] = "latest",
     min_effect: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            envvar="PROMPTAUDIT_MIN_EFFECT",
-            help="Count no difference smaller than this; the default is the card's.",
-        ),
+        typer.Option(min=0, max=1, help="Count no difference smaller than this; the default is the card's."),
     ] = None,
     no_worse: Annotated[
         str | None,
@@ -223,12 +212,8 @@ def compare(
 @app.command()
 def check(
     run: RunName = "latest",
-    junit: Annotated[
-        Path | None, typer.Option(envvar="PROMPTAUDIT_JUNIT", help="Write the outcome to this file as JUnit XML.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(envvar="PROMPTAUDIT_MARKDOWN", help="Write the outcome to this file as Markdown.")
-    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write the outcome to this file as JUnit XML.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the outcome to this file as Markdown.")] = None,
 ) -> int:
     """Check a run against the gate of its audit.
 
@@ -313,19 +298,13 @@ def pin(
 @app.command()
 def history(
     measure: Annotated[
-        str,
-        typer.Argument(
-            help="Name a column of the scorecard, accuracy:<scoring method>, or a measure of nights.",
-        ),
+        str, typer.Argument(help="Name a column of the scorecard, accuracy:<scoring method>, or a measure of nights.")
     ] = "sensitivity",
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
-    audit: Annotated[
-        str | None,
-        typer.Option(envvar="PROMPTAUDIT_AUDIT", help="Name the audit; the default is that of the newest run."),
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, envvar="PROMPTAUDIT_LIMIT", help="Show at most this many nights.")] = 30,
+    audit: Annotated[str | None, typer.Option(help="Name the audit; the default is that of the newest run.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most this many nights.")] = 30,
 ) -> None:
     """Show a measure over the nights.
 

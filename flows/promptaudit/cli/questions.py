@@ -24,10 +24,7 @@ def sql(
     ] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the queries that ship by what they are about.")] = False,
     format_: Annotated[
-        str,
-        typer.Option(
-            "--format", envvar="PROMPTAUDIT_FORMAT", help="Choose how the rows are written: table, csv or json."
-        ),
+        str, typer.Option("--format", help="Choose how the rows are written: table, csv or json.")
     ] = "table",
 ) -> None:
     """Ask the published tables a query in SQL.
@@ -62,26 +59,19 @@ def sql(
 def report(
     audit_run_id: NewestRun = None,
     format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            envvar="PROMPTAUDIT_REPORT_FORMAT",
-            help="Choose html, md (for a chat) or csv (one line a figure).",
-        ),
+        str, typer.Option("--format", help="Choose html, md (for a chat) or csv (one line a figure).")
     ] = "html",
     text: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_TEXT",
             help="Choose how much of inputs, completions and prompts is written: none, excerpt (300 characters) or full (20,000 "
-            "characters, 2 MB in all). The default is excerpt, and none of tasks marked sensitive.",
+            "characters, 2 MB in all). The default is excerpt, and none of tasks marked sensitive."
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            envvar="PROMPTAUDIT_REPORT_OUTPUT",
-            help="Write to this file. The default is report.html beside the published copy, and stdout for md and csv.",
+            help="Write to this file. The default is report.html beside the published copy, and stdout for md and csv."
         ),
     ] = None,
     charts: Annotated[
@@ -149,7 +139,6 @@ def export(
         str,
         typer.Option(
             "--format",
-            envvar="PROMPTAUDIT_EXPORT_FORMAT",
             help="Choose parquet (one flat file, which import reads back) or hf (a folder that datasets.load_dataset opens).",
         ),
     ] = "parquet",
@@ -162,9 +151,8 @@ def export(
     text: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_TEXT",
             help="Choose how much of inputs, completions and prompts is written: none or full. The default is full, and none "
-            "of tasks marked sensitive.",
+            "of tasks marked sensitive."
         ),
     ] = None,
 ) -> None:
@@ -187,18 +175,10 @@ def export(
 @app.command()
 def view(
     host: Annotated[
-        str,
-        typer.Option(
-            envvar="PROMPTAUDIT_VIEW_HOST", help="Listen at this address; elsewhere than on loopback a login is needed."
-        ),
+        str, typer.Option(help="Listen at this address; elsewhere than on loopback a login is needed.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        typer.Option(min=0, max=65535, envvar="PROMPTAUDIT_VIEW_PORT", help="Listen on this port; 0 takes a free one."),
-    ] = 4300,
-    browser: Annotated[
-        bool, typer.Option(envvar="PROMPTAUDIT_VIEW_BROWSER", help="Show the index in a browser.")
-    ] = True,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Listen on this port; 0 takes a free one.")] = 4300,
+    browser: Annotated[bool, typer.Option(help="Show the index in a browser.")] = True,
     flows: Annotated[
         bool,
         typer.Option(
@@ -233,23 +213,15 @@ def annotate(
     take: Annotated[Path | None, typer.Option(help="Take the rulings of this filled-in sheet as verdicts.")] = None,
     annotator: Annotated[
         str | None,
-        typer.Option(
-            envvar="PROMPTAUDIT_ANNOTATOR",
-            help="With --take, name the person who ruled, unless the sheet has a column 'annotator'.",
-        ),
+        typer.Option(help="With --take, name the person who ruled, unless the sheet has a column 'annotator'."),
     ] = None,
     answers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, envvar="PROMPTAUDIT_ANSWERS", help="With --sheet, draw this many answers; the default is 100."
-        ),
+        int | None, typer.Option(min=1, help="With --sheet, draw this many answers; the default is 100.")
     ] = None,
     questions: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            envvar="PROMPTAUDIT_QUESTIONS",
-            help="With --sheet, draw this many questions of a task, with all answers to them, instead.",
+            min=1, help="With --sheet, draw this many questions of a task, with all answers to them, instead."
         ),
     ] = None,
     width: Annotated[
@@ -257,7 +229,6 @@ def annotate(
         typer.Option(
             min=0.001,
             max=0.5,
-            envvar="PROMPTAUDIT_WIDTH",
             help="With --sheet, draw as many answers as are needed to know rectified accuracies within plus or minus this.",
         ),
     ] = None,
@@ -267,14 +238,9 @@ def annotate(
             "--wordings", help="With --sheet, write the rewordings of the prompts instead, beside the original."
         ),
     ] = False,
-    seed: Annotated[
-        int, typer.Option(envvar="PROMPTAUDIT_SEED", help="With --sheet, seed the draw with this number.")
-    ] = 42,
+    seed: Annotated[int, typer.Option(help="With --sheet, seed the draw with this number.")] = 42,
     task: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PROMPTAUDIT_TASK", help="With --sheet, draw answers to this task alone; the default is every task."
-        ),
+        str | None, typer.Option(help="With --sheet, draw answers to this task alone; the default is every task.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="With --sheet, replace an existing file.")] = False,
 ) -> None:

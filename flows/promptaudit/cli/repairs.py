@@ -29,15 +29,12 @@ def diagnose(
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
-    top: Annotated[
-        int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="Show at most this many entries of each list.")
-    ] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Show at most this many entries of each list.")] = 10,
     text: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_TEXT",
             help="Choose how much of the texts is shown: none, excerpt or full. The default is excerpt, and none of tasks marked "
-            "sensitive.",
+            "sensitive."
         ),
     ] = None,
 ) -> None:
@@ -62,21 +59,10 @@ def choose(
     model: ModelOption = None,
     task: TaskOption = None,
     strategy: StrategyOption = None,
-    top: Annotated[
-        int, typer.Option(min=1, envvar="PROMPTAUDIT_TOP", help="Show at most this many wordings of each group.")
-    ] = 5,
-    write: Annotated[
-        bool,
-        typer.Option("--write", envvar="PROMPTAUDIT_WRITE", help="Write the card of the task with the better wording."),
-    ] = False,
+    top: Annotated[int, typer.Option(min=1, help="Show at most this many wordings of each group.")] = 5,
+    write: Annotated[bool, typer.Option("--write", help="Write the card of the task with the better wording.")] = False,
     try_: Annotated[
-        int | None,
-        typer.Option(
-            "--try",
-            min=1,
-            envvar="PROMPTAUDIT_TRY",
-            help="Ask that wording and the original on this many fresh samples.",
-        ),
+        int | None, typer.Option("--try", min=1, help="Ask that wording and the original on this many fresh samples.")
     ] = None,
     max_usd: MaxUsd = None,
 ) -> None:
@@ -99,8 +85,8 @@ def choose(
         from promptaudit.trial.terminal import lines_of as lines_of_trial
         from promptaudit.trial.wording import options_of
 
-        settings, registry = state.load()
-        trial = try_change(settings, registry, options_of(choices, try_), state.progress(), max_usd=max_usd)
+        settings, registry = state.load(max_usd=max_usd)
+        trial = try_change(settings, registry, options_of(choices, try_), state.progress())
         show(trial, "\n".join(lines_of_trial(trial)))
         return
     lines = lines_of_choices(choices, top)
@@ -117,19 +103,12 @@ def try_(
     on: Annotated[
         str,
         typer.Option(
-            envvar="PROMPTAUDIT_ON",
-            help="Choose the samples: worst:N, least_consistent:N, group:K of diagnose, fresh:N not asked yet, or ID,ID.",
+            help="Choose the samples: worst:N, least_consistent:N, group:K of diagnose, fresh:N not asked yet, or ID,ID."
         ),
     ] = "worst:20",
-    add: Annotated[
-        str | None,
-        typer.Option(envvar="PROMPTAUDIT_ADD", help="Add this text to the end of every variant's instruction."),
-    ] = None,
+    add: Annotated[str | None, typer.Option(help="Add this text to the end of every variant's instruction.")] = None,
     edited: Annotated[
-        bool,
-        typer.Option(
-            "--edited", envvar="PROMPTAUDIT_EDITED", help="Try the card of the task as it is now, in place of --add."
-        ),
+        bool, typer.Option("--edited", help="Try the card of the task as it is now, in place of --add.")
     ] = False,
     task: TaskOption = None,
     model: ModelOption = None,
@@ -138,20 +117,13 @@ def try_(
         bool,
         typer.Option(
             "--control/--no-control",
-            envvar="PROMPTAUDIT_CONTROL",
             help="Ask the unchanged prompts again beside the changed ones, and once more with a filler.",
         ),
     ] = True,
     filler: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PROMPTAUDIT_FILLER",
-            help="Take this text without meaning as the filler; the default is one in English.",
-        ),
+        str | None, typer.Option(help="Take this text without meaning as the filler; the default is one in English.")
     ] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", envvar="PROMPTAUDIT_PLAN", help="Print the cost and ask nothing.")
-    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the cost and ask nothing.")] = False,
     max_usd: MaxUsd = None,
     max_requests: MaxRequests = None,
 ) -> None:
@@ -164,7 +136,7 @@ def try_(
     from promptaudit.trial.run import try_change
     from promptaudit.trial.terminal import lines_of as lines_of_trial
 
-    settings, registry = state.load()
+    settings, registry = state.load(max_usd=max_usd, max_requests=max_requests)
     beside = (FILLER if filler is None else filler) if control else None
     options = TrialOptions(
         audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=beside
@@ -173,8 +145,8 @@ def try_(
         from promptaudit.audit.terminal import lines_of_estimate
         from promptaudit.trial.estimate import estimate
 
-        priced = estimate(plan_trial(settings, registry, options), max_usd)
+        priced = estimate(plan_trial(settings, registry, options), settings.max_usd)
         show(priced, "\n".join(lines_of_estimate(priced)))
         return
-    trial = try_change(settings, registry, options, state.progress(), max_usd=max_usd, max_requests=max_requests)
+    trial = try_change(settings, registry, options, state.progress())
     show(trial, "\n".join(lines_of_trial(trial)))

@@ -19,29 +19,18 @@ if TYPE_CHECKING:
 @app.command()
 def run(
     audit: AuditName = DEFAULT_AUDIT,
-    new: Annotated[bool, typer.Option("--new", envvar="PROMPTAUDIT_NEW", help="Ask everything again.")] = False,
-    rephrase: Annotated[
-        bool,
-        typer.Option("--rephrase", envvar="PROMPTAUDIT_REPHRASE", help="Make the prompt variants again, in a new run."),
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Ask everything again.")] = False,
+    rephrase: Annotated[bool, typer.Option("--rephrase", help="Make the prompt variants again, in a new run.")] = False,
     prompts: Annotated[
-        Path | None,
-        typer.Option(envvar="PROMPTAUDIT_PROMPTS", help="Ask the prompt variants of this file, which a person edited."),
+        Path | None, typer.Option(help="Ask the prompt variants of this file, which a person edited.")
     ] = None,
     max_usd: MaxUsd = None,
     max_requests: MaxRequests = None,
     askers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=1000, envvar="PROMPTAUDIT_ASKERS", help="Ask with this many processes at the same time."
-        ),
+        int | None, typer.Option(min=1, max=1000, help="Ask with this many processes at the same time.")
     ] = None,
     work_pool: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PROMPTAUDIT_WORK_POOL",
-            help="Have this work pool of Prefect run the askers; the default is this machine.",
-        ),
+        str | None, typer.Option(help="Have this work pool of Prefect run the askers; the default is this machine.")
     ] = None,
     pilot: Annotated[
         bool,
@@ -77,13 +66,11 @@ def run(
     if again_errors and (new or rephrase or pilot or prompts is not None):
         msg = "--again-errors goes on with a run as it is: --new, --rephrase, --prompts and --pilot are another call"
         raise UsageError(msg)
-    settings, registry = state.load()
+    settings, registry = state.load(max_usd=max_usd, max_requests=max_requests)
     options = RunOptions(
         new=new,
         rephrase=rephrase,
         prompts=prompts,
-        max_usd=max_usd,
-        max_requests=max_requests,
         n_askers=askers,
         work_pool=work_pool,
         writes_page=not pilot,
@@ -110,69 +97,46 @@ def import_(
         str | None,
         typer.Option(
             "--map",
-            envvar="PROMPTAUDIT_MAP",
             help="Say which column holds what: model='gpt-x',sample_id=id,completion=response.text,gold_label=answer. A "
             "constant stands in quotes, and a.b is b inside of a.",
         ),
     ] = None,
-    model: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_IMPORT_MODEL", help="Name the model, for files that name none.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="Name the model, for files that name none.")] = None,
     labels: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_LABELS",
             help="Give the labels in order, as a,b,c or as a JSON list. The default is the task card's labels; without a "
-            "card they are inferred.",
+            "card they are inferred."
         ),
     ] = None,
     level: Annotated[
-        str | None,
-        typer.Option(envvar="PROMPTAUDIT_LEVEL", help="Choose the level of the labels: nominal, ordinal or interval."),
+        str | None, typer.Option(help="Choose the level of the labels: nominal, ordinal or interval.")
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(envvar="PROMPTAUDIT_TASK", help="Name a task card, or give the task a name.")
-    ] = None,
-    strategy: Annotated[
-        str, typer.Option(envvar="PROMPTAUDIT_STRATEGY", help="Name the strategy of the rows that have none.")
-    ] = "simple",
-    audit: Annotated[
-        str | None,
-        typer.Option(envvar="PROMPTAUDIT_AUDIT", help="Name the audit; the default is the name of the file."),
-    ] = None,
+    task: Annotated[str | None, typer.Option(help="Name a task card, or give the task a name.")] = None,
+    strategy: Annotated[str, typer.Option(help="Name the strategy of the rows that have none.")] = "simple",
+    audit: Annotated[str | None, typer.Option(help="Name the audit; the default is the name of the file.")] = None,
     reader: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_READER",
             help="Choose how answers are read: exact, label, label_in_text, first_integer, json_field=FIELD or "
-            "regex=PATTERN. The default is the card's reader, or label without a card.",
+            "regex=PATTERN. The default is the card's reader, or label without a card."
         ),
     ] = None,
     scale: Annotated[
         str | None,
         typer.Option(
-            envvar="PROMPTAUDIT_SCALE",
             metavar="LOW,HIGH",
             help="Say on which scale a program graded the answers, from the worst to the best: 1,10, or 5,1 where 1 is the "
             "best. All scores then count as shares of it.",
         ),
     ] = None,
     policy: Annotated[
-        str,
-        typer.Option(
-            envvar="PROMPTAUDIT_POLICY",
-            help="Choose what follows where too many answers are invalid: warn or fail.",
-        ),
+        str, typer.Option(help="Choose what follows where too many answers are invalid: warn or fail.")
     ] = "warn",
     resamples: Annotated[
-        int,
-        typer.Option(
-            min=0, max=100_000, envvar="PROMPTAUDIT_RESAMPLES", help="Draw this many resamples for each interval."
-        ),
+        int, typer.Option(min=0, max=100_000, help="Draw this many resamples for each interval.")
     ] = 1000,
-    seed: Annotated[
-        int, typer.Option(envvar="PROMPTAUDIT_SEED", help="Seed the resamples with this number.")
-    ] = 20250601,
+    seed: Annotated[int, typer.Option(help="Seed the resamples with this number.")] = 20250601,
 ) -> int:
     """Import answers that were recorded elsewhere, as a run.
 
@@ -246,7 +210,6 @@ def plan(
         float | None,
         typer.Option(
             max=1,
-            envvar="PROMPTAUDIT_BELOW_PSS",
             help="With --export-prompts, write only the unstable wordings of the audit's newest complete run, and the originals "
             "of their tasks. A wording is unstable where the PSS between the wordings of its paraphrase temperature is below "
             "this for one of the models. Once they are edited, `run OTHER --prompts FILE` asks a newer model with them, where "
@@ -266,21 +229,21 @@ def plan(
         float | None,
         typer.Option(
             help="Find the fewest samples, wordings and repetitions that make the 95 % intervals of --measure no wider than "
-            "this.",
+            "this."
         ),
     ] = None,
     detect: Annotated[
         float | None,
         typer.Option(
             help="Find the smallest design with which two nights show a difference of this size in --measure. Where the data is "
-            "too small for a pilot, say which difference they show.",
+            "too small for a pilot, say which difference they show."
         ),
     ] = None,
     measure: Annotated[
         str | None,
         typer.Option(
             help="Name the measure of --target-width or --detect: micro_f1, accuracy, invalid_rate or sensitivity. The "
-            "default of --detect is micro_f1.",
+            "default of --detect is micro_f1."
         ),
     ] = None,
     from_run: Annotated[
@@ -328,11 +291,7 @@ def _refuse_alone(**options: object) -> None:
 
 
 def _plan_design(
-    audit: str,
-    target_width: float | None,
-    detect: float | None,
-    measure: str | None,
-    from_run: str | None,
+    audit: str, target_width: float | None, detect: float | None, measure: str | None, from_run: str | None
 ) -> None:
     from promptaudit.audit.terminal import lines_of_few_samples, lines_of_plan
     from promptaudit.plan.least.few_samples import few_samples

@@ -54,7 +54,7 @@ def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float
     bar = Bar(log.info, log.warning)
     try:
         work_in_audit_folder()
-        settings = settings_of(None if warehouse is None else Path(warehouse))
+        settings = settings_of(None if warehouse is None else Path(warehouse), max_usd=max_usd)
         card, limits = _card_and_limits(settings, audit_id)
         scheduled_at = _scheduled_at()
         if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
@@ -67,7 +67,6 @@ def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float
                 audit_id,
                 bar,
                 new=new,
-                max_usd=max_usd,
                 scheduled_at=scheduled_at,
             )
     except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles

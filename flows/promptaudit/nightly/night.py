@@ -45,7 +45,6 @@ def night(
     progress: Progress,
     *,
     new: bool = False,
-    max_usd: float | None = None,
     scheduled_at: datetime | None = None,
 ) -> NightResult:
     """Runs a whole night of an audit; its exit code is the gate's.
@@ -78,7 +77,6 @@ def night(
                         progress,
                         began,
                         new=new,
-                        max_usd=max_usd,
                         scheduled_at=scheduled_at,
                     )
             except Exception as error:
@@ -107,7 +105,6 @@ def _night(
     began: list[str],
     *,
     new: bool,
-    max_usd: float | None,
     scheduled_at: datetime | None,
 ) -> NightResult:
     context = NightContext(
@@ -133,7 +130,7 @@ def _night(
         context.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
 
     # the page is written once the night is compared
-    options = RunOptions(new=tonight is None, max_usd=max_usd, writes_page=False)
+    options = RunOptions(new=tonight is None, writes_page=False)
     run = run_audit(settings, registry, audit_id, progress, options, on_open=begin)
     is_repeated = not began and "finished" in steps_of(context.warehouse, audit_id, run.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again

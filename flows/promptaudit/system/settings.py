@@ -1,4 +1,4 @@
-"""What the environment and the command line decide: every option has a PROMPTAUDIT_* variable."""
+"""What the environment says of a place: each setting has a PROMPTAUDIT_* variable, which acts at every entry point."""
 
 from __future__ import annotations
 
@@ -77,6 +77,12 @@ class Settings(BaseModel):
         None,
         description="where a lake's data are written and read: a folder, or s3://bucket/prefix; default: beside the catalog",
     )
+    max_usd: float | None = Field(
+        None, ge=0, description="what a run, a night or a trial may spend, before the budget of the audit's card"
+    )
+    max_requests: int | None = Field(
+        None, ge=0, description="how many requests a run may make, before that of the card"
+    )
     lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
     memory: ByteSize | None = Field(
         None,
@@ -120,7 +126,7 @@ class Settings(BaseModel):
             return given
         variables = {name.lower(): value for name, value in os.environ.items()}
         named = {name: variables.get(PREFIX + name) for name in cls.model_fields}
-        return {name: value for name, value in named.items() if value is not None} | given
+        return {name: value for name, value in named.items() if value} | given
 
     @field_validator("registry", mode="before")
     @classmethod
@@ -136,13 +142,15 @@ def secret_variables() -> frozenset[str]:
     return frozenset((PREFIX + name).upper() for name in secret)
 
 
-def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = ()) -> Settings:
-    """Returns the settings of the environment, over them a warehouse, and after them folders of cards.
+def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = (), **given: float | None) -> Settings:
+    """Returns the settings of the environment, over them a warehouse and what else is given, and after them folders of cards.
 
     Raises UsageError naming the first variable that cannot be taken.
     """
     try:
-        settings = Settings() if warehouse is None else Settings(warehouse=warehouse)
+        settings = Settings(
+            **{name: value for name, value in {"warehouse": warehouse, **given}.items() if value is not None}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         msg = f"PROMPTAUDIT_{'_'.join(str(part) for part in first['loc']).upper()}: {first['msg']}"

@@ -49,14 +49,11 @@ def try_change(
     registry: Registry,
     options: TrialOptions,
     progress: Progress,
-    *,
-    max_usd: float | None = None,
-    max_requests: int | None = None,
 ) -> TrialResult:
     """Asks the chosen samples under every variant, as it was and changed, and returns the effects; once for each trial."""
     trial = plan_trial(settings, registry, options)
     design, warehouse = trial.design, Warehouse(settings.warehouse)
-    trial.refuse_unpriced(max_usd)
+    trial.refuse_unpriced(settings.max_usd)
     refuse_untrusted(settings, {"models": trial.models}, progress)
     n_asked = 0
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a trial of '{design.audit_id}'"):
@@ -81,7 +78,9 @@ def try_change(
                 audit_run_id=run,
                 progress=progress,
                 design=design,
-                options=RunOptions(max_usd=max_usd, max_requests=max_requests, writes_page=False),
+                options=RunOptions(writes_page=False),
+                max_usd=settings.max_usd,
+                max_requests=settings.max_requests,
             )
             n_asked = measure(asked).n_asked
     return TrialResult(

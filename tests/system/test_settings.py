@@ -1,0 +1,68 @@
+"""Settings act at every entry point: a budget of the environment stops a command, a flow and a night alike."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from promptaudit.audit import flow as of_audit
+from promptaudit.nightly import flow as of_night
+from promptaudit.system.settings import Settings, settings_of
+from tests.support.shell import promptaudit
+
+CARD = """
+small:
+  tasks: [question_type]
+  models: [lexical]
+  strategies: [simple]
+  rephrasing: {rephraser: rules, variants: 2}
+  samples: {limit: 4, seed: 42}
+"""
+REACHED = "3 requests made, the budget is 3"
+
+
+@pytest.fixture
+def audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "registry/audits").mkdir(parents=True)
+    (tmp_path / "registry/audits/small.yml").write_text(CARD)
+    monkeypatch.setenv("PROMPTAUDIT_MAX_REQUESTS", "3")
+    monkeypatch.setenv("AUDIT_FOLDER", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_budget_of_the_environment_stops_a_command(audits: Path) -> None:
+    for command in ("run", "nightly"):
+        ended = promptaudit(audits, command, "small")
+        assert ended.code == 4
+        assert REACHED in ended.err
+    assert promptaudit(audits, "run", "small", "--max-requests", "100").code == 0
+
+
+def test_a_budget_of_the_environment_stops_a_flow(audits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_audit, "events_sent", nullcontext)  # to a server
+    state = of_audit.audit.fn("small")
+    assert state.is_failed()
+    assert REACHED in state.message
+    assert of_audit.audit.fn("small", max_requests=100).is_completed()
+
+
+def test_a_budget_of_the_environment_stops_a_night_of_prefect(audits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_night, "get_run_logger", logging.getLogger)
+    monkeypatch.setattr(of_night, "hold_limits", lambda *_: nullcontext())  # places of a server
+    monkeypatch.setattr(of_night, "_scheduled_at", lambda: None)
+    state = of_night._night_of("small", None, new=False, max_usd=None)
+    assert state.name == "Budget reached"
+    assert REACHED in state.message
+
+
+def test_what_is_given_goes_before_the_environment_and_nothing_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMPTAUDIT_MAX_USD", "0.5")
+    assert settings_of().max_usd == 0.5
+    assert settings_of(max_usd=2.0).max_usd == 2
+    assert settings_of(max_usd=None).max_usd == 0.5
+    monkeypatch.setenv("PROMPTAUDIT_MAX_USD", "")
+    assert Settings().max_usd is None
