@@ -19,8 +19,7 @@ import yaml
 
 from promptaudit.cli import app, hoisted
 from promptaudit.nightly.deployments import POOLS
-from promptaudit.system.settings import SILENT
-from promptaudit.system.settings import Settings
+from promptaudit.system.settings import SILENT, Settings
 from tests.support.shell import promptaudit
 
 ROOT = Path(__file__).parents[2]
