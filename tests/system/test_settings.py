@@ -11,6 +11,7 @@ from prefect.settings import PREFECT_SERVER_ALLOW_EPHEMERAL_MODE, temporary_sett
 
 from promptaudit.audit import flow as of_audit
 from promptaudit.nightly import flow as of_night
+from promptaudit.registry.errors import UsageError
 from promptaudit.system.settings import Settings, settings_of
 from tests.support.shell import promptaudit
 
@@ -56,7 +57,6 @@ def test_a_budget_of_the_environment_stops_a_flow(monkeypatch: pytest.MonkeyPatc
 def test_a_budget_of_the_environment_stops_a_night_of_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_night, "get_run_logger", logging.getLogger)
     monkeypatch.setattr(of_night, "hold_limits", lambda *_: nullcontext())  # places of a server
-    monkeypatch.setattr(of_night, "_scheduled_at", lambda: None)
     with temporary_settings({PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
         state = of_night._night_of("small", None, new=False, max_usd=None)
     assert state.name == "Budget reached"
@@ -67,6 +67,28 @@ def test_what_is_given_goes_before_the_environment_and_nothing_is_no_value(monke
     monkeypatch.setenv("PROMPTAUDIT_MAX_USD", "0.5")
     assert settings_of().max_usd == 0.5
     assert settings_of(max_usd=2.0).max_usd == 2
-    assert settings_of(max_usd=None).max_usd == 0.5
     monkeypatch.setenv("PROMPTAUDIT_MAX_USD", "")
     assert Settings().max_usd is None
+
+
+SHOW_TEXTS = {
+    "diagnose latest": "query.diagnosis.diagnose.diagnose",
+    "trace x": "evidence.trace.command.trace_figures",
+    "cite latest": "exchange.citation.cite.cite",
+    "export latest": "query.export_run.export_run",
+}
+
+
+@pytest.mark.parametrize("command", SHOW_TEXTS)
+def test_a_place_may_withhold_texts(audits: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    given: list[object] = []
+
+    def seen(*arguments: object, **named: object) -> None:
+        given.extend([*arguments, *named.values()])
+        raise UsageError
+
+    monkeypatch.setattr(f"promptaudit.{SHOW_TEXTS[command]}", seen)
+    promptaudit(audits, *command.split(), PROMPTAUDIT_TEXT="none")
+    assert "none" in given
+    promptaudit(audits, *command.split(), "--text", "full", PROMPTAUDIT_TEXT="none")
+    assert "full" in given

@@ -75,6 +75,10 @@ class State:
         settings = self.settings(**given)
         return settings, registry_of(settings)
 
+    def text(self, given: str | None) -> str | None:
+        """Returns how much of texts is shown: what an option says, else the setting of the place; None is the default."""
+        return given or self.settings().text
+
     def progress(self) -> Progress:
         """Returns where to say what goes on."""
         from promptaudit.system.display.progress import Progress

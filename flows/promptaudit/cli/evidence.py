@@ -71,7 +71,7 @@ def cite(
     """
     from promptaudit.exchange.citation.cite import cite as cite_run
 
-    cited = cite_run(Warehouse(state.settings().warehouse), run, to, text)
+    cited = cite_run(Warehouse(state.settings().warehouse), run, to, state.text(text))
     lines = f"{cited.methods}\n{cited.n_answers} answers of run {cited.audit_run_id} in {cited.path}, seal {cited.seal}"
     show(cited, lines)
 
@@ -127,7 +127,7 @@ def trace(
     traces = trace_figures(
         Warehouse(settings.warehouse),
         figures,
-        text,
+        state.text(text),
         with_lineage=lineage,
         with_recompute=recompute,
         most_prompts=None if state.as_json else PROMPTS,

@@ -163,7 +163,7 @@ def export(
     from promptaudit.prompts.as_sent import OTHERWISE
     from promptaudit.query.export_run import export_run
 
-    exported = export_run(state.settings(), audit_run_id, format_, to, text)
+    exported = export_run(state.settings(), audit_run_id, format_, to, state.text(text))
     lines = f"{exported.n_rows} answers of run {exported.audit_run_id} in {exported.path}"
     if exported.left_out:
         lines += f"\nwithout the texts of {', '.join(exported.left_out)}; --text full writes them"

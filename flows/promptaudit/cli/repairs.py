@@ -48,7 +48,8 @@ def diagnose(
     from promptaudit.query.diagnosis.terminal import lines_of as lines_of_diagnosis
 
     settings = state.settings()
-    diagnosis = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=text)
+    shown = state.text(text)
+    diagnosis = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=shown)
     printed = replace(diagnosis, samples=diagnosis.samples[:top], confusions=diagnosis.confusions[:top])
     show(printed, "\n".join(lines_of_diagnosis(diagnosis, top, state.options)))
 
