@@ -15,7 +15,7 @@
                 any_value(gold_label) as gold_label,
                 -- of equally common ones the first of the card; no valid answer is the last
                 arg_max_null(label, (p_tau, label_index >= 0, -label_index)) as label
-            from {{ ref('fct_p_tau') }}
+            from {{ ref('fct_p_tau').include(database=false) }}
             where
                 audit_run_id in (select audit_run_id from {{ pairs }})
                 or audit_run_id in (select base_run_id from {{ pairs }})
@@ -23,7 +23,7 @@
         ),
 
         samples as (
-            select * from {{ ref('dim_samples') }}
+            select * from {{ ref('dim_samples').include(database=false) }}
         ),
 
         paired as (

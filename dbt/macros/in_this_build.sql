@@ -11,16 +11,10 @@
     )
 {%- endmacro %}
 
-{# Deletes the rows of this build's runs from a mart before it is built: of a run that has no row any more the build would leave
-   what it had. #}
-{% macro delete_in_this_build() -%}
-    {% if is_incremental() %}delete from {{ this }} where {{ in_this_build() }}{% endif %}
-{%- endmacro %}
-
 {# The rows that a model has, as the body of a common table expression; `where` is a condition that they meet. #}
 {% macro all_of(model, where=none) -%}
     (
-        select * from {{ ref(model) }}{{ ' where ' ~ where if where }}
+        select * from {{ ref(model).include(database=false) }}{{ ' where ' ~ where if where }}
     )
 {%- endmacro %}
 

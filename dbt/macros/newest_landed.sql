@@ -1,14 +1,14 @@
 {# A view with one row per `key`: of the rows that a mart has of it, that of the newest complete run. #}
 {% macro newest_landed(mart, key) -%}
 with landed as (
-    select * from {{ ref(mart) }}
+    select * from {{ ref(mart).include(database=false) }}
 ),
 
 runs as (
     select
         audit_run_id,
         started_at
-    from {{ ref('dim_nights') }}
+    from {{ ref('dim_nights').include(database=false) }}
 ),
 
 final as (

@@ -109,7 +109,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Published:
 @pytest.mark.parametrize("name", NAMES)
 def test_asks_the_marts_alone(published: Published, name: str) -> None:
     query = published.sql(name)
-    tables = re.findall(r'"(\w+)"\."\w+"', query)
+    tables = re.findall(r'"\w+"\."(\w+)"\."\w+"', query)
     assert tables
     assert set(tables) == {"marts"}
     assert not re.search(r"\b(raw|staging|intermediate)\.", query)

@@ -91,7 +91,7 @@ def test_a_dbt_project_of_ones_own_names_ours_as_a_package(imported: pa.Run, tmp
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     places = {"PROMPTAUDIT_DBT": str(pa.dbt_project()), "PROMPTAUDIT_COPY": str(published(imported))}
-    for command in ("deps", "run --select package:own"):
+    for command in ("deps", "run --select package:own", "test --select package:promptaudit --exclude test_type:unit"):
         done = subprocess.run(
             [sys.executable, "-P", "-m", "dbt.cli.main", *command.split(), "--profiles-dir", "."],
             cwd=tmp_path,

@@ -206,10 +206,18 @@ def test_scaffolded_cards_name_the_schemas_beside_them(tmp_path: Path) -> None:
         assert (path.parent / named[1]).resolve() == tmp_path / "registry/schemas" / f"{path.parent.name}.json"
 
 
-def test_the_command_prints_a_schema_and_lists_the_kinds(tmp_path: Path) -> None:
-    printed = promptaudit(tmp_path, "schema", "judges")
-    assert json.loads(printed.out) == file_schema("judges")
-    listed = promptaudit(tmp_path, "schema").out.splitlines()
-    assert [line.split()[0] for line in listed] == list(KINDS)
-    unknown = promptaudit(tmp_path, "schema", "model")
-    assert (unknown.code, unknown.err) == (2, "UsageError: no kind of cards is called 'model'; nearest: models\n")
+def test_init_in_a_folder_with_cards_renews_its_schemas_and_touches_no_card(tmp_path: Path) -> None:
+    promptaudit(tmp_path, "init")
+    card, schema = tmp_path / "registry/tasks/mine.yml", tmp_path / "registry/schemas/tasks.json"
+    card.write_text("# mine\n")
+    schema.unlink()
+    schema.symlink_to(tmp_path / "elsewhere.json")
+    renewed = promptaudit(tmp_path, "init")
+    assert "the cards in registry stay as they are" in renewed.out
+    assert card.read_text() == "# mine\n"
+    assert json.loads(schema.read_text()) == file_schema("tasks")
+    assert not (tmp_path / "elsewhere.json").exists()
+    (tmp_path / "registry/schemas").rename(tmp_path / "elsewhere")
+    (tmp_path / "registry/schemas").symlink_to(tmp_path / "elsewhere")
+    refused = promptaudit(tmp_path, "init")
+    assert (refused.code, "registry/schemas is a link" in refused.err) == (2, True)

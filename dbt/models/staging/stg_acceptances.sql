@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'acceptances') }}
+    select * from {{ source('raw', 'acceptances').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'audit_runs') }}
+    select * from {{ source('raw', 'audit_runs').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'baselines') }}
+    select * from {{ source('raw', 'baselines').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'comparisons') }}
+    select * from {{ source('raw', 'comparisons').include(database=false) }}
 ),
 
 renamed as (

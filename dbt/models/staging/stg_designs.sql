@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'designs') }}
+    select * from {{ source('raw', 'designs').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'engines') }}
+    select * from {{ source('raw', 'engines').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'format_checks') }}
+    select * from {{ source('raw', 'format_checks').include(database=false) }}
 ),
 
 -- a run may be checked again under other limits: the newest check holds

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'grid') }}
+    select * from {{ source('raw', 'grid').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'judge_controls') }}
+    select * from {{ source('raw', 'judge_controls').include(database=false) }}
 ),
 
 renamed as (

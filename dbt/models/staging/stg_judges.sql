@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'judges') }}
+    select * from {{ source('raw', 'judges').include(database=false) }}
 ),
 
 -- a judge may change while its run is judged: what it is now holds

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'models') }}
+    select * from {{ source('raw', 'models').include(database=false) }}
 ),
 
 renamed as (

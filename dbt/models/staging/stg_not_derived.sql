@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'not_derived') }}
+    select * from {{ source('raw', 'not_derived').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'option_orders') }}
+    select * from {{ source('raw', 'option_orders').include(database=false) }}
 ),
 
 renamed as (

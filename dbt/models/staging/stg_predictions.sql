@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'predictions') }}
+    select * from {{ source('raw', 'predictions').include(database=false) }}
 ),
 
 renamed as (

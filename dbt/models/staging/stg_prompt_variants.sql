@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'prompt_variants') }}
+    select * from {{ source('raw', 'prompt_variants').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'samples') }}
+    select * from {{ source('raw', 'samples').include(database=false) }}
 ),
 
 renamed as (

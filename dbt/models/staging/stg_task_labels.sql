@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'task_labels') }}
+    select * from {{ source('raw', 'task_labels').include(database=false) }}
 ),
 
 renamed as (

@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'tasks') }}
+    select * from {{ source('raw', 'tasks').include(database=false) }}
 ),
 
 renamed as (

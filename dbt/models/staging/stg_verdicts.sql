@@ -1,5 +1,5 @@
 with source as (
-    select * from {{ source('raw', 'verdicts') }}
+    select * from {{ source('raw', 'verdicts').include(database=false) }}
 ),
 
 renamed as (

@@ -124,7 +124,7 @@ def scaffold(folder: Path) -> list[Path]:
         msg = f"{folder} is there already and not empty; name another folder"
         raise UsageError(msg)
     try:
-        written = [*_copied_cards(folder), *_written_schemas(folder / "schemas")]
+        written = [*_copied_cards(folder), *write_schemas(folder)]
     except OSError as error:
         msg = f"{folder}: cannot be written: {error.strerror}"
         raise UsageError(msg) from None
@@ -140,9 +140,20 @@ def _copied_cards(folder: Path) -> Iterator[Path]:
         yield target
 
 
-def _written_schemas(folder: Path) -> Iterator[Path]:
-    folder.mkdir()
-    for kind in KINDS:
-        target = folder / f"{kind}.json"
-        target.write_text(json.dumps(file_schema(kind), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        yield target
+def has_cards(folder: Path) -> bool:
+    """Says whether a folder holds cards already, by the names of its folders."""
+    return any((folder / kind).is_dir() for kind in KINDS)
+
+
+def write_schemas(folder: Path) -> list[Path]:
+    """Writes the JSON Schemas of this version into `schemas` below a folder of cards, over those of an earlier version."""
+    schemas = folder / "schemas"
+    if schemas.is_symlink():
+        msg = f"{schemas} is a link; remove it, and the schemas are written into a folder of their own"
+        raise UsageError(msg)
+    schemas.mkdir(exist_ok=True)
+    written = [schemas / f"{kind}.json" for kind in KINDS]
+    for path in written:
+        path.unlink(missing_ok=True)  # a link in its place would lead out of the folder
+        path.write_text(json.dumps(file_schema(path.stem), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return written

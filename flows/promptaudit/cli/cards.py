@@ -1,8 +1,7 @@
-"""Commands about cards: validate, init, schema, trust."""
+"""Commands about cards: validate, init, trust."""
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from promptaudit.cli.app import app, show, state
-from promptaudit.registry.errors import UsageError, nearest
+from promptaudit.registry.errors import UsageError
 
 if TYPE_CHECKING:
     from promptaudit.cards.task_of_data import DataColumns
@@ -72,9 +71,10 @@ def init(
 ) -> None:
     """Write the cards of an audit of your own, ready to be run.
 
-    They are a model, a task with data, a rephraser and an audit. With --data the task is made of your texts.
+    They are a model, a task with data, a rephraser and an audit. With --data the task is made of your texts. In a folder that
+    holds cards, it only writes the JSON Schemas of this version for editors.
     """
-    from promptaudit.cards.new_cards import Endpoint, scaffold, scaffold_for
+    from promptaudit.cards.new_cards import Endpoint, has_cards, scaffold, scaffold_for, write_schemas
 
     if (url is None) != (model is None):
         msg = "--url and --model go together: the endpoint, and the model's name there"
@@ -86,7 +86,9 @@ def init(
         msg = "--labels and --fields: a task has labels or fields, so give one of the two"
         raise UsageError(msg)
     lines: tuple[str, ...] = ()
-    if data is None:
+    if data is None and has_cards(folder):
+        written, lines = write_schemas(folder), (f"the cards in {folder} stay as they are",)
+    elif data is None:
         written = scaffold(folder)
     else:
         columns, prompt = _task_of(data, labels, fields, instruction, messages)
@@ -126,28 +128,6 @@ def _task_of(
 def _next_step(folder: Path) -> str:
     where = "" if folder == Path("registry") else f" --registry {shlex.quote(str(folder))}"
     return f"next: promptaudit run mine{state.options}{where}"
-
-
-@app.command()
-def schema(
-    kind: Annotated[
-        str | None,
-        typer.Argument(help="Name a kind, such as models, tasks or templates; the default is a list of the kinds."),
-    ] = None,
-) -> None:
-    """Print the JSON Schema of card files of one kind, for editors."""
-    from promptaudit.registry.card_schemas import file_schema, summary
-    from promptaudit.registry.registry import KINDS
-
-    if kind is None:
-        summaries = {name: summary(name) for name in KINDS}
-        show(summaries, "\n".join(f"{name:<10}  {text}" for name, text in summaries.items()))
-        return
-    if kind not in KINDS:
-        msg = f"no kind of cards is called '{kind}'{nearest(kind, KINDS)}"
-        raise UsageError(msg)
-    made = file_schema(kind)
-    show(made, json.dumps(made, indent=2, ensure_ascii=False))
 
 
 @app.command()

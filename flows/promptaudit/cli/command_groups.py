@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "In a first week": ("init", "plan", "run", "import", "view", "diagnose", "sql", "nightly", "compare", "check"),
-    "Ask models and people": ("validate", "schema", "trust", "try", "annotate"),
+    "Ask models and people": ("validate", "trust", "try", "annotate"),
     "Read results": ("report", "history", "export"),
     "Decide what to ship": ("choose", "accept", "pin"),
     "Prove a figure": ("trace", "verify", "cite"),

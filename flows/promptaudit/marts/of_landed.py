@@ -17,6 +17,16 @@ MACROS = ("in_this_build", "has_labels", "measure_version", "told_as")
 """Those of the project that a model may call here; others are of dbt's own kinds of building."""
 
 
+class Relation(str):
+    """The name of a table as dbt hands it to a model, which may leave the database out of it."""
+
+    __slots__ = ()
+
+    def include(self, **_parts: bool) -> Relation:
+        """Keeps the name, which has no database."""
+        return self
+
+
 def mart_of_landed(warehouse: Warehouse, mart: str, audit_run_id: str) -> pl.DataFrame:
     """Returns a run's rows of a mart, or of a model on the way to one, as a build of the run would make them.
 
@@ -51,13 +61,13 @@ def queries_of(mart: str) -> dict[str, str]:
     def visit(name: str) -> None:
         read: list[str] = []
 
-        def ref(model: str) -> str:
+        def ref(model: str) -> Relation:
             read.append(model)
-            return f'"{model}"'
+            return Relation(f'"{model}"')
 
         query = jinja.from_string(macros + models[name].read_text(encoding="utf-8")).render(
             ref=ref,
-            source=lambda schema, table: f'{schema}."{table}"',
+            source=lambda schema, table: Relation(f'{schema}."{table}"'),
             config=lambda **_: "",
             var=settings["vars"].__getitem__,
         )

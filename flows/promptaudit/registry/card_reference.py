@@ -50,7 +50,7 @@ def _default(name: str, field: Schema, card: Schema) -> str:
     if field.get("default", []) == []:
         return ""
     text = json.dumps(field["default"], ensure_ascii=False)
-    return f"`{_escaped(text)}`" if len(text) <= MOST_SHOWN else "as `promptaudit schema` prints it"
+    return f"`{_escaped(text)}`" if len(text) <= MOST_SHOWN else "as its JSON Schema has it"
 
 
 def _type(schema: Schema) -> str:

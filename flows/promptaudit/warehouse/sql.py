@@ -29,8 +29,8 @@ def view_sql(view: str) -> str:
     """Returns the SQL of a view of the dbt project over the tables it is of; staging views rename no column of theirs."""
     model = (dbt_project() / "models" / "marts" / "core" / f"{view}.sql").read_text(encoding="utf-8").strip()
     model = model.replace("{{ config(materialized='view') }}\n", "")
-    model = re.sub(r"\{\{ ref\('stg_(\w+)'\) \}\}", r"raw.\1", model)
-    return re.sub(r"\{\{ ref\('(\w+)'\) \}\}", r"marts.\1", model)
+    model = re.sub(r"\{\{ ref\('stg_(\w+)'\)\S* \}\}", r"raw.\1", model)
+    return re.sub(r"\{\{ ref\('(\w+)'\)\S* \}\}", r"marts.\1", model)
 
 
 def over(query: str, **tables: str) -> str:

@@ -3,7 +3,7 @@
 with sides as {{ all_of('int_sides_paired') }},
 
 scores as (
-    select * from {{ ref('int_scores_averaged') }}
+    select * from {{ ref('int_scores_averaged').include(database=false) }}
     -- people rule on questions of one run
     where accuracy is not null and scoring_method != 'people' and {{ in_this_build() }}
 ),

@@ -9,7 +9,7 @@ shared as (
         other_run_id,
         task_id,
         count(*) as n_shared
-    from {{ ref('int_samples_kept') }}
+    from {{ ref('int_samples_kept').include(database=false) }}
     where is_asked_tonight and not is_of_judge
     group by all
 ),

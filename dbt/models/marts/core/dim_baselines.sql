@@ -1,7 +1,7 @@
 -- One row per audit and name of a baseline: the run that was last pinned under it.
 {{ config(materialized='view') }}
 with baselines as (
-    select * from {{ ref('stg_baselines') }}
+    select * from {{ ref('stg_baselines').include(database=false) }}
 ),
 
 final as (

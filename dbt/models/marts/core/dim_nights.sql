@@ -8,7 +8,7 @@ with runs as (
         started_at,
         finished_at,
         origin != 'trial' as is_night
-    from {{ ref('dim_audit_runs') }}
+    from {{ ref('dim_audit_runs').include(database=false) }}
     where state = 'complete'
 ),
 

@@ -8,7 +8,7 @@ with states as (
         lead(state) over nights as next_state,
         lead(plan) over nights as next_plan,
         lead(started_at) over nights as next_started_at
-    from {{ ref('rpt_night_states') }}
+    from {{ ref('rpt_night_states').include(database=false) }}
     window nights as (partition by audit_id, model_id, task_id, strategy order by started_at)
 ),
 

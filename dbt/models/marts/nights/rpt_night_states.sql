@@ -1,4 +1,5 @@
 -- One row per night, model, task and strategy: whether it is as on normal nights, and what it takes to know so tomorrow.
+{{ config(pre_hook='{{ widen_structs() }}') }}
 with nights as {{ all_of('int_nights_before') }},
 
 streams as (

@@ -14,7 +14,7 @@ comparisons as (
         measure,
         any_value(cause) as cause,
         any_value(reason) as reason
-    from {{ ref('rpt_run_comparisons') }}
+    from {{ ref('rpt_run_comparisons').include(database=false) }}
     where base_model_id = model_id and coalesce(base_strategy, strategy) = strategy
     group by all
     union all by name
@@ -29,7 +29,7 @@ comparisons as (
         -- what is scored may have causes of its own
         arg_min(cause, (starts_with(measure, 'accuracy'), measure)) as cause,
         arg_min(reason, (starts_with(measure, 'accuracy'), measure)) as reason
-    from {{ ref('rpt_run_comparisons') }}
+    from {{ ref('rpt_run_comparisons').include(database=false) }}
     where
         base_model_id = model_id
         and coalesce(base_strategy, strategy) = strategy
@@ -57,7 +57,7 @@ serving as (
             what,
             base,
             candidate
-        from {{ ref('rpt_run_changes') }}
+        from {{ ref('rpt_run_changes').include(database=false) }}
         where judge_id is not null
     ) as changes
     group by all
@@ -67,7 +67,7 @@ compared as (
     select distinct
         base_run_id,
         candidate_run_id
-    from {{ ref('rpt_run_comparisons') }}
+    from {{ ref('rpt_run_comparisons').include(database=false) }}
 ),
 
 normal as (
@@ -107,7 +107,7 @@ costs as (
         null::varchar as since_run_id,
         null::varchar as worse_since_run_id
     from normal
-    inner join {{ ref('rpt_run_comparisons') }} as found
+    inner join {{ ref('rpt_run_comparisons').include(database=false) }} as found
         on
             normal.normal_run_id = found.base_run_id
             and normal.audit_run_id = found.candidate_run_id

@@ -3,7 +3,7 @@
 with scorecards as {{ all_of('rpt_audit') }},
 
 newest as (
-    select audit_run_id from {{ ref('dim_nights') }}
+    select audit_run_id from {{ ref('dim_nights').include(database=false) }}
     where is_newest
 ),
 
