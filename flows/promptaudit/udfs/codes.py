@@ -51,7 +51,7 @@ def dense_codes(codes: NDArray[Whole], valid: NDArray[np.bool_] | None = None) -
             return shifted, np.arange(low, high + 1, dtype=codes.dtype)
         number: NDArray[Any] = np.cumsum(
             seen, dtype=np.int32 if high - low < 2**31 - 1 else np.int64
-        )  # the table is the largest of all
+        )  # this table is the largest array
         number -= 1
         return number[shifted].astype(codes.dtype), (np.flatnonzero(seen) + low).astype(codes.dtype)
     distinct, dense = np.unique(codes, return_inverse=True)

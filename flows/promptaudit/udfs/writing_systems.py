@@ -9,7 +9,7 @@ from typing import Literal
 
 System = Literal["spaced", "han", "hiragana", "katakana", "hangul", "southeast"]
 
-_FIRST = (  # of each block that is written without spaces between words, or with endings joined to words
+_FIRST = (  # where blocks begin that are written without spaces between words, or with endings joined to words
     (0x0E00, "southeast"),
     (0x0F00, "spaced"),
     (0x1000, "southeast"),

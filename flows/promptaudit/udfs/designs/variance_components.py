@@ -94,8 +94,7 @@ def sensitivity_components(
     """Estimates the components of sensitivity, from the jackknife's pseudo-values Q S_i - (Q - 1) S_i^(-v).
 
     S_i is the sensitivity of sample i, S_i^(-v) the same without wording v. `samples` is the variance of S_i minus MS_e
-    / Q, and `cells` the residual mean square of the pseudo-values, for as many repetitions as the table has. With
-    families, the tables come from `one_wording_a_family`.
+    / Q, and `cells` the residual mean square of the pseudo-values, for as many repetitions as the table has.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.

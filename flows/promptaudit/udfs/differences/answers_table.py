@@ -92,7 +92,7 @@ def answers_table(
     codes = np.where(label < 0, n_classes - 1, label).astype(np.int16)
     order = np.argsort(
         -codes, kind="stable"
-    )  # where an answer stands twice, its first label counts, in any order of rows
+    )  # where an answer stands twice, the label that is first in the task counts, in any order of rows
     labels[side[order], ask[order], layer[order], unit[order]] = codes[order]
     labels[:, (labels == MISSING).any(axis=0)] = MISSING
 

@@ -83,7 +83,7 @@ def breaking_wordings(sample: Codes, variant: Codes, value: Floats) -> list[Brok
         others = on_logit[order[k:]]
         by_luck = fit.effect_noise / max(of_others * (1 - of_others), 0.5 / n_samples) ** 2
         spread = max(float(others.var(ddof=1)), by_luck)
-        # deviations that chance takes from the mean of so many once in 1 / _TAIL groups
+        # chance alone exceeds this distance from the others' mean in one of 1 / _TAIL groups
         by_chance = t_quantile(n - k - 1, _TAIL / n) * np.sqrt(spread * (1 + 1 / (n - k)))
         is_far = float(others.mean()) - float(on_logit[order[k - 1]]) >= by_chance
         if own <= MOST_KEPT * of_others and of_others - own >= LEAST_GAP and is_far:

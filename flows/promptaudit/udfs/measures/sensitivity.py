@@ -208,7 +208,7 @@ def sensitivity_interval(
         return SensitivityInterval(mean, *bounds, np.nan, *UNDEFINED)
     corrected = min(max(mean, float(of_endless.mean())), 1.0)
     of_corrected = _bounds(of_endless, split, parts, is_cautious=True)
-    if corrected == 1:  # from which the logit knows no distance; endless wordings show no less than these
+    if corrected == 1:  # where the logit is infinite; endless wordings show at least as much as these
         of_corrected = Interval(bounds.low, bounds.high if np.isnan(bounds.high) else 1.0)
     return SensitivityInterval(mean, *bounds, corrected, *of_corrected)
 

@@ -81,7 +81,7 @@ class Kind:
         members, n_samples = variation.variant, table.n_samples
         unit, units_named = dense_codes(variation.unit[variation.unit >= 0])
         n_units = len(units_named)
-        unit_of = np.zeros(len(members), np.int64)  # 0 is what the original has
+        unit_of = np.zeros(len(members), np.int64)  # 0 is the original's
         unit_of[variation.unit >= 0] = 1 + unit
         in_unit = csr_array((np.ones(len(members)), (np.arange(len(members)), unit_of)), (len(members), n_units + 1))
 
@@ -106,7 +106,7 @@ class Kind:
             total = _Sums(*(each.sum(axis=1, keepdims=True) for each in of_unit))
             disagreements[chunk] = _ratio(total.disagreeing, total.n_pairs)[:, 0]
             effects[chunk] = total.effect()[:, 0]
-            # twice a unit's pairs with all, of which those within it were counted once too many
+            # 2 u removes a unit's pairs from both ends, and so pairs within it twice: w adds these back once
             without = _Sums(*(a - 2 * u + w for a, u, w in zip(total, of_unit, within, strict=True)))
             less[chunk] = without.effect()[:, 1:]
             of_original = _Sums(*map(by_unit, paired.sums(block, half, unit_of == 0)))

@@ -191,7 +191,7 @@ def next_state(
 
     Args:
         before: the state after the night before; `accepted()` where somebody has accepted since; None before the first.
-        night: tonight's number, above those of all nights before.
+        night: tonight's number, above the numbers of all earlier nights.
         streams: tonight's measures by name.
         min_effect: the least difference that matters, for measures that have none of their own.
         is_pinned: whether tonight is compared with a night that somebody pinned; only that person then decides what is

@@ -30,7 +30,7 @@ _OTHER_TURN = re.compile(
 # A question with its options.
 _ASKED = re.compile(r"\n[^\n]{3,300}(?:[?？؟]|_{3}[^\n]{0,100})[ \t]*\n\s*[-*(\[]*[Aa1][.)\]:：．]")
 MOST_CHARACTERS = 50_000
-SHORT = 40  # characters of an answer that a paragraph of another name may end
+SHORT = 40  # a paragraph with another heading ends only answers of at most so many characters
 _INLINE = re.compile(
     r"(?<=\S)(?:</s>|\[INST\]|<\|(?:im_end|im_start|eot_id|endoftext|end)\|>|<end_of_turn>)|"
     r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))",

@@ -60,7 +60,7 @@ class Mention:
     revises: bool = False
     reason: str | None = None
     place: int = 0  # in its sentence
-    is_named_alone: bool = False  # whether a conclusion names it and says nothing of it: "So A is close."
+    is_named_alone: bool = False  # whether a conclusion only names it: "So A is close."
 
 
 def sign_of(answer: int) -> str:
@@ -215,7 +215,7 @@ def mentions_of(text: str, *, are_letters: bool = False) -> list[Mention]:
                     not are_letters or _BARE.match(plain, place + 1) is not None
                 )
                 is_final = is_cued and (each.strength > NAMED or is_sole)
-                # what stands at the end, behind reasons, concludes them
+                # a statement at the end, behind reasons, is their conclusion
                 is_final = is_final or (
                     sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED and is_whole
                 )
@@ -424,7 +424,7 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
     heading = _HEADING.match(text) if are_headings else None
     found: list[Mention] = []
     places = list(re.finditer(SIGN, text))
-    if len(places) > MOST_OF_A_SENTENCE:  # an enumeration, of which the first and the last may be more
+    if len(places) > MOST_OF_A_SENTENCE:  # an enumeration, whose first and last items may be statements
         places = [*places[: MOST_OF_A_SENTENCE // 2], *places[-MOST_OF_A_SENTENCE // 2 :]]
     for match in places:
         place = match.start()

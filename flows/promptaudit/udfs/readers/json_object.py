@@ -1,4 +1,4 @@
-"""Finds the JSON objects of an answer, and what a field of theirs holds, past prose and code fences."""
+"""Finds the JSON objects of an answer and the values of their fields, past prose and code fences."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _VALUE = (
     r"""(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\\\n]|\\.)*+)'(?=\s*[,}\]\n]|$)|(?P<bare>[\w.+-]++))"""
     r"(?=\s*(?:[,}\n/#]|$))"
 )
-MOST_LOOSE = 100_000  # characters of a text in which a field is looked for by itself
+MOST_LOOSE = 100_000  # in a longer text no field is looked for by itself
 
 
 def _loose_values(text: str, names: Sequence[str]) -> list[Held]:
@@ -105,7 +105,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         end = None
         for part in _PART.finditer(text, start):
             if part[0] == '"':
-                break  # a string without an end: each quote inside of it would be looked at to the end of the text
+                break  # a string without an end: each quote inside of it would cost a pass to the end of the text
             depth += (part[0] in "{[") - (part[0] in "}]") if len(part[0]) == 1 else 0
             deepest = max(deepest, depth)
             if deepest > MAX_DEPTH_PASSED:
@@ -129,8 +129,9 @@ def _objects(value: object) -> Iterator[dict[str, Any]]:
         yield from _objects(item)
 
 
+# the value of a field that an object has twice, with different values
 class _Twice:
-    """The value of a field that an object has twice, with different values."""
+    pass
 
 
 TWICE = _Twice()
@@ -148,7 +149,7 @@ def _no_json(constant: str) -> NoReturn:
     raise ValueError(msg)
 
 
-# models write line breaks and tabs in strings as they are, which is no JSON and can be read in one way alone
+# models write line breaks and tabs in strings as they are, which is invalid JSON with only one possible reading
 _DECODER = json.JSONDecoder(
     parse_int=str, parse_float=str, parse_constant=_no_json, object_pairs_hook=_fields, strict=False
 )

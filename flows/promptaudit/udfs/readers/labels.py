@@ -113,7 +113,7 @@ def committed_before_turn(text: str, marked: Callable[[str], str], weak: frozens
     The letters of options are looked for behind it only where it is no question, which has options of its own. `marked`
     puts `sign_of` an answer where a text names it; `weak` is as in `committed`.
     """
-    # of a long text letters are read at its end alone: what stands before may be taken back where nothing is read
+    # letters are read only at the end of a long text: an earlier one may be taken back in a part that is not read
     text = text[-MOST_CHARACTERS:] if weak is None else within_reach(text)
     end = answer_end(text)
     found = committed(marked(text[:end]), weak)

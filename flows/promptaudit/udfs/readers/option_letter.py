@@ -180,7 +180,7 @@ class _Item(NamedTuple):
     is_line: bool
     text: str
     end: int
-    states: bool  # what stands before it says that it is chosen
+    states: bool  # the text before it says that it is chosen
 
 
 def _set_apart(text: str) -> str:

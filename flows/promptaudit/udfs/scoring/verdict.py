@@ -18,7 +18,7 @@ from promptaudit.udfs.sql_function import sql_function
 SCHEMA: str = json.dumps(
     {
         "type": "object",
-        # in this order: a model that is held to it gives its reason before it rules
+        # in this order a model that must follow the schema gives its reason before it rules
         "properties": {"reason": {"type": "string"}, "match": {"type": "boolean"}},
         "required": ["reason", "match"],
         "additionalProperties": False,

@@ -55,7 +55,7 @@ def _moved(ratings: Ratings, families: WholeNumbers) -> NDArray[np.float64]:
     if ratings.level == "nominal":
         apart, all_within, within = totals.sum() - totals[label], *_nominal_pairs(block, unit, label, size)
     else:
-        # the ranks of ordinal labels stay where they are
+        # the ranks of ordinal labels are kept
         numbers = ordinal_positions(totals[:, None])[:, 0] if ratings.level == "ordinal" else ratings.numbers
         value = numbers[label]
         apart = len(label) * value**2 - 2 * value * value.sum() + (value**2).sum()

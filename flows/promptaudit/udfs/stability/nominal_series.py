@@ -121,7 +121,7 @@ class _Replicate:
     n_values: NDArray[np.int32]
     squares: NDArray[np.int32]
     observed: NDArray[np.float64]
-    totals: NDArray[np.float64]  # of each label, and last of one that nobody gave
+    totals: NDArray[np.float64]  # of each label, and last of a label that was never given
     extra_observed: NDArray[np.float64]
 
     @classmethod

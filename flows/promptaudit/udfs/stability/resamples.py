@@ -62,7 +62,7 @@ class _Replicate:
         self.counts: NDArray[np.int8] | None = None
         if level == "nominal":
             self.observed = _nominal_disagreement(counts)
-            del counts  # of two numbers for each label
+            del counts  # it holds two numbers for each label
             self._set_private_labels_aside(is_pairable)
             if len(codes) <= DENSE_UP_TO and is_pairable.size * self.n_rows <= _BATCHED_COUNTS:
                 self.counts = series_counts(self.rows, self.n_rows, is_pairable)

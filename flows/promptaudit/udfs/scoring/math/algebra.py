@@ -36,7 +36,7 @@ Algebra = Any  # sympy has no types
 
 N_POINTS = 3
 DIGITS = 30
-PROOF_DIGITS = 50  # of two numbers that are no plain ones, as math-verify compares them
+PROOF_DIGITS = 50  # for math-verify's comparison of two numbers
 DIFFERENCE = Rational(1, 10**15)
 
 _NAMES_AS_WRITTEN = ConversionConfig(lowercase_symbols=False)

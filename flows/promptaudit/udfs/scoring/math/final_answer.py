@@ -71,7 +71,7 @@ def final_answer(completion: str) -> str | None:
     text = _encodable(completion[-MAX_READ_CHARACTERS:]).strip()
     end = answer_end(text, is_reasoned=True)
     found = _final_answer(text[:end].strip())
-    is_answer = end == len(text) or (found is not None and is_mathematics(found))  # and no greeting before a question
+    is_answer = end == len(text) or (found is not None and is_mathematics(found))  # not a greeting before a question
     return found if is_answer else _final_answer(text)
 
 
@@ -226,7 +226,7 @@ def _stated(text: str, *, takes_words: bool) -> str | None:
         return sentence
     formulas = [match for match in _SEGMENT.finditer(sentence) if is_mathematics(_inside(match))]
     words = sentence.split()
-    if words and words[0].lower() == "not":  # "not 5" is no answer, and 5 least of all
+    if words and words[0].lower() == "not":  # "not 5" gives no answer
         return ""
     if formulas and formulas[0].start() == 0:
         return _inside(formulas[0])
@@ -267,7 +267,7 @@ def _number_at(words: list[str], at: int) -> str | None:
     if match is None:
         return None
     word = words[at].strip("()[]\"'?!" + _BEHIND)
-    is_tex = not _TEX.isdisjoint(word)  # half of a formula: "1" is not what \frac{1}{2 says
+    is_tex = not _TEX.isdisjoint(word)  # half of a formula: \frac{1}{2 is not "1"
     number = word if is_tex or is_mathematics(word) else match[0]
     is_whole = number == words[at]
     if at and "/" in number and words[at - 1].isdigit():

@@ -100,7 +100,7 @@ class _Running:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            start_new_session=True,  # a Ctrl-C is for the parent alone: this ends with its input
+            start_new_session=True,  # Ctrl-C reaches only the parent: the worker ends with its input
             env={name: os.environ[name] for name in _KEPT if name in os.environ} | {"PYTHONHASHSEED": "0"},
         )
         self.source, self.sink = cast("IO[bytes]", self.process.stdout), cast("IO[bytes]", self.process.stdin)
