@@ -129,9 +129,8 @@ def _objects(value: object) -> Iterator[dict[str, Any]]:
         yield from _objects(item)
 
 
-# the value of a field that an object has twice, with different values
 class _Twice:
-    pass
+    """The value of a field that an object has twice, with different values."""
 
 
 TWICE = _Twice()

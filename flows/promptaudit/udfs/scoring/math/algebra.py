@@ -1,6 +1,6 @@
 r"""Compares two formulas with latex2sympy2_extended's parser and math-verify.
 
-It imports sympy, so the worker alone imports it.
+It imports sympy, so only the worker imports it.
 
 Formulas are as `formula` writes them. Decimals are exact (0.5 is 1/2, 1.4142 is not `\sqrt{2}`); letters are real
 numbers and keep their names, so that `x + 1` is not `y + 1`. These are equal:
@@ -202,9 +202,7 @@ def _entries(formula: Algebra) -> tuple[Algebra, ...]:
 def _finite_sets_are_equal(answer: Algebra, reference: Algebra) -> bool:
     # each member is looked for in the other set: sympy keeps sqrt(8) and 2 sqrt(2) as two elements
     (names, members), (reference_names, reference_members) = _named(answer), _named(reference)
-    if (
-        len(names) > 1 or len(reference_names) > 1
-    ):  # x=1, y=2: members with several names are equal only with the same names
+    if len(names) > 1 or len(reference_names) > 1:  # x=1, y=2: several names must be the same ones on both sides
         members, reference_members = answer.args, reference.args
         if names != reference_names:
             return False
