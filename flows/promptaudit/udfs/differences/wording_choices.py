@@ -173,6 +173,7 @@ def _by_unit(influence: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray
 
 
 def _largest(influence: NDArray[np.float64]) -> NDArray[np.float64]:
+    # draws of the largest normal deviation, in size, of any of these figures; shape (N_DRAWS,)
     varying = influence[:, np.square(influence).sum(axis=0) > _NO_DEVIATION]
     if not varying.size:
         return np.full(N_DRAWS, _NORMAL)

@@ -244,6 +244,7 @@ class _Pairs:
         return cls(line, dense_codes(line * (value.max(initial=0) + 1) + value)[0])
 
     def of_each(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
+        # the sum over all variants that each variant is a pair with; shape (n, V, ...), like `figures`
         return _over_equal(figures, self.line) - _over_equal(figures, self.value)
 
     def sums(self, block: Block, half: NDArray[np.float64], is_other: NDArray[np.bool_] | None = None) -> _Sums:
