@@ -39,8 +39,8 @@ def difference_verdict(
 
     Returns:
         `regressed`, `improved` or `changed` where q is at most .05 and the difference is min_effect or more,
-        `unconfirmed` where also the variation of the nights between is unknown; `same` where the interval lies within
-        min_effect; else `none_shown`.
+        `unconfirmed` where also the variation of the nights between is unknown; `same` where that is known and the
+        interval lies within min_effect; else `none_shown`.
 
     Example:
         >>> difference_verdict(-0.03, -0.05, -0.01, 0.02, 0.02, -1, False, False)

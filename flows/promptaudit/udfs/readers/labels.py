@@ -57,7 +57,7 @@ def exact(text: str, labels: Labels) -> str | None:
 
 
 def label(text: str, labels: Labels) -> str | None:
-    """Reads a text as a label, ignoring case, a final full stop, quotes, Markdown and a word such as `Label:` before it.
+    """Reads a text as a label, ignoring case, a final full stop, quotes, Markdown and a leading word such as `Label:`.
 
     Where the text as a whole is no label, it reads the label that stands alone in a line, if no other line is another
     label and the whole text commits to it (`label_in_text`). "40 Environment" is neither 40 nor Environment.
