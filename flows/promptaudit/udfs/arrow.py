@@ -1,6 +1,7 @@
-"""Gives the columns of DuckDB to functions that `sql_function` declares, and their figures back: NaN becomes NULL.
+"""Passes DuckDB's columns to functions that `sql_function` declares, and passes their figures back: NaN becomes NULL.
 
-Each call gets a chunk of groups. The lists of one row are parallel and of equal length; no element becomes a Python object.
+Each call gets a chunk of groups. The lists of one row are parallel and of equal length; no element becomes a Python
+object.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from promptaudit.udfs.sql_types import (
 from promptaudit.udfs.sql_values import AS_THEY_ARE, maker, teller
 
 Column = Any
-"""A pyarrow Array or ChunkedArray; pyarrow's own types do not say of what."""
+"""A pyarrow Array or ChunkedArray; pyarrow's own types do not name the element type."""
 
 _ARROW_TYPES = {
     "VARCHAR": pa.string(),
@@ -53,7 +54,7 @@ _ARROW_TYPES = {
 
 
 def of_columns(function: SqlFunction, *, is_tried: bool = False) -> Callable[..., Column]:
-    """Returns the function of the columns of a chunk of groups that a declared function is, or that its `try_` is."""
+    """Turns a declared function into a function of the columns of a chunk of groups, or into its `try_` function."""
 
     def of_chunk(*columns: Column) -> Column:
         return attempt(function, *columns) if is_tried else call(function, *columns)
@@ -69,10 +70,10 @@ def of_columns(function: SqlFunction, *, is_tried: bool = False) -> Callable[...
 
 
 def attempt(function: SqlFunction, told_as: Column, *columns: Column) -> Column:
-    """Returns what `call` does; a group on which the function raises has NULL, or an empty list, and is noted as `told_as`.
+    """Runs `call`; a group on which the function raises gets NULL, or an empty list, and is noted as `told_as`.
 
     Raises:
-        MemoryError: which is no fault of a group.
+        MemoryError: it is not the fault of a group.
     """
     with contextlib.suppress(Exception):
         return call(function, *columns)
@@ -91,7 +92,7 @@ def attempt(function: SqlFunction, told_as: Column, *columns: Column) -> Column:
 
 
 def call(function: SqlFunction, *columns: Column) -> Column:
-    """Returns the column that a function makes of the columns of a chunk of groups.
+    """Applies a function to the columns of a chunk of groups, and gives one column back.
 
     Raises:
         ValueError: lists of one row differ in length.
@@ -124,12 +125,9 @@ def call(function: SqlFunction, *columns: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """The parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1].
-
-    `types` are those of the arrays that the function takes. `groups` copies a list into an array of another type for one group
-    at a time, since such a copy of ten million entries is 80 MB.
-    """
-
+    # The parallel lists of a chunk of groups, laid end to end; group i is entries offsets[i] to offsets[i + 1]. `types`
+    # holds the types of the arrays that the function takes. `groups` copies a list into an array of another type for
+    # one group at a time, since such a copy of ten million entries is 80 MB.
     lists: Mapping[str, Column]
     kinds: Mapping[str, Listed]
     types: Mapping[str, Any]
@@ -140,7 +138,7 @@ class _Entries:
     def of(
         cls, function: str, columns: Mapping[str, Column], kinds: Mapping[str, Listed], types: Mapping[str, Any]
     ) -> _Entries:
-        """Returns the entries of columns of lists; a NULL list is an empty one."""
+        # a NULL list is an empty one
         lists, first, offsets = {}, "", np.zeros(1, np.int64)
         for name, column in columns.items():
             array = whole(column)
@@ -163,7 +161,7 @@ class _Entries:
         return cls(lists, kinds, types, offsets, is_kept)
 
     def groups(self) -> Iterator[tuple[dict[str, Any], dict[str, NDArray[np.int64]]]]:
-        """Yields the lists of each group, and the codes that SQL has for the dense ones of each."""
+        # with the codes that SQL has for the dense codes of each list
         arrays = {name: self._array(name) for name in self.lists}
         is_present = {
             name: present(self.lists[name])
@@ -189,7 +187,6 @@ class _Entries:
             yield lists, codes
 
     def end_to_end(self, places: Mapping[str, Place]) -> dict[str, Any]:
-        """Returns the lists of all groups as one each, and where the groups lie in them."""
         groups = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))[self.is_kept]
         lengths = np.bincount(groups, minlength=len(self.offsets) - 1)
         found = {Place.GROUP: groups, Place.OFFSETS: np.append(0, np.cumsum(lengths))}
@@ -211,17 +208,17 @@ class _Entries:
 
 
 def _words(array: Column) -> Words:
-    """Returns texts by their places in the order of their spelling, so that nothing depends on the order of the rows."""
+    # numbered in the order of their spelling, so that nothing depends on the order of the rows
     encoded = array.dictionary_encode()
     order = pc.array_sort_indices(encoded.dictionary)
     rank = np.argsort(order.to_numpy(zero_copy_only=False)).astype(np.int32)
-    # one without a text has the place behind the last
+    # an entry without a text has the place behind the last
     code = np.append(rank, np.int32(-1))[_filled(encoded.indices, -1)]
     return Words(code, encoded.dictionary.take(order).to_pylist())
 
 
 def _words_of(words: Words, start: int, stop: int, kept: NDArray[np.bool_]) -> Words:
-    """Returns the texts of one group, and of those only, by their places among its own."""
+    # only the texts of this group, renumbered
     code = words.code[start:stop][kept]
     own, distinct = dense_codes(code, code >= 0)
     return Words(np.where(code < 0, np.int32(-1), own), [words.distinct[each] for each in distinct.tolist()])
@@ -234,7 +231,6 @@ def _with_own_codes(result: Any, field: str, codes: NDArray[np.int64]) -> Any:  
 
 
 def _at_once(column: Column, hint: Any) -> Any:  # noqa: ANN401 - a column, by its annotation
-    """Returns a column with one value a group as the array or list that an annotation asks for."""
     kind = element(hint)
     if is_array(hint):
         return doubles(whole(column)) if kind is np.float64 else integers(whole(column).cast(pa.int64())).astype(kind)
@@ -242,13 +238,12 @@ def _at_once(column: Column, hint: Any) -> Any:  # noqa: ANN401 - a column, by i
 
 
 def _each(column: Column, hint: Any) -> list[Any]:  # noqa: ANN401 - a column, by its annotation
-    """Returns the value of each group as `maker` makes it."""
     values = values_of(column)
     return values if plain(hint) in AS_THEY_ARE and not column.null_count else list(map(maker(hint), values))
 
 
 def encoded(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by their annotation
-    """Returns a column of one value a group, of the SQL type that `sql_type` gives of their annotation."""
+    """Builds a column of one value a group, of the SQL type that `sql_type` gives for their annotation."""
     kind = plain(hint)
     if is_row(kind) and is_table(kind):
         return _tables(values, kind)
@@ -280,7 +275,7 @@ def _is_nested(hint: Any) -> bool:  # noqa: ANN401 - an annotation
 
 
 def _tables(tables: Sequence[Any], kind: type) -> Column:
-    """Returns tables of columns as lists of rows; a figure of a whole table stands in each of its rows."""
+    # tables of columns become lists of rows; a figure of a whole table stands in each of its rows
     measured = next(name for name, hint in fields(kind).items() if is_array(hint))
     groups = [getattr(table, measured) for table in tables]
     columns = []
@@ -295,13 +290,12 @@ def _tables(tables: Sequence[Any], kind: type) -> Column:
 
 
 def _lists(groups: Sequence[Any], values: Column) -> Column:
-    """Returns lists as long as the groups, over the values of all groups end to end."""
     starts: Column = pa.array([0, *itertools.accumulate(len(group) for group in groups)], pa.int32())
     return pa.ListArray.from_arrays(starts, values)
 
 
 def arrow_type(hint: Any) -> Column:  # noqa: ANN401 - an annotation
-    """Returns the Arrow type of an annotation, which is DuckDB's of `sql_type`."""
+    """Gives the Arrow type of an annotation, which matches DuckDB's type from `sql_type`."""
     mark, kind = marker(hint), plain(hint)
     if isinstance(mark, Keyed):
         _, row = get_args(kind)
@@ -313,38 +307,39 @@ def arrow_type(hint: Any) -> Column:  # noqa: ANN401 - an annotation
 
 
 def whole(column: Column) -> Column:
-    """Returns the column in one piece."""
+    """Joins a column into one piece."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def integers(array: Column) -> NDArray[np.int64]:
-    """Returns integers of a column; NULL is 0."""
+    """Reads the integers of a column; NULL is 0."""
     return np.asarray(_filled(array, 0), np.int64)
 
 
 def doubles(array: Column) -> NDArray[np.float64]:
-    """Returns floats of a column; NULL is NaN."""
+    """Reads the floats of a column; NULL is NaN."""
     return np.asarray(_filled(array, np.nan), np.float64)
 
 
 def _filled(array: Column, null: float) -> NDArray[Any]:
-    """Returns a column as an array, which shares its memory where it has no NULL."""
+    # shares the column's memory where it has no NULL
     return np.asarray((pc.fill_null(array, null) if array.null_count else array).to_numpy(zero_copy_only=False))
 
 
 def present(array: Column) -> NDArray[np.bool_]:
-    """Returns where a column has a value."""
+    """Marks where a column has a value."""
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
 
 
 def values_of(column: Column) -> list[Any]:
-    """Returns Python values of a column that has one value a group."""
+    """Lists the Python values of a column that has one value a group."""
     return list(whole(column).to_pylist())
 
 
 def null_for_nan(figures: Any) -> Column:  # noqa: ANN401 - a list or an array of floats
-    """Returns a column of floats; NaN and None leave as NULL, and a negative zero as zero.
+    """Builds a column of floats; NaN and None become NULL, and a negative zero becomes zero.
 
-    DuckDB may store a negative zero as zero when it compresses a column anew, and a sealed row would seem altered.
+    DuckDB may store a negative zero as zero when it compresses a column again, and a sealed row would then seem
+    altered.
     """
     return pa.array(np.asarray(figures, np.float64) + 0.0, from_pandas=True)

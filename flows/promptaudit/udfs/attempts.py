@@ -1,14 +1,14 @@
-"""The groups on which a `try_` function failed since they were last taken: of each function and group the first reason."""
+"""Keeps the groups on which a `try_` function failed since they were last taken, with the first reason of each."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-MAX_REASON = 2_000  # characters, before whoever tells of it takes keys out and shortens it
+MAX_REASON = 2_000  # characters, before a message about it removes keys and shortens it
 
 
 class Failure(NamedTuple):
-    """A function that raised on a group; `told_as` is what SQL called the group."""
+    """A function that raised on a group; `told_as` is SQL's name for the group."""
 
     function: str
     told_as: str
@@ -19,13 +19,13 @@ _reasons: dict[tuple[str, str], str] = {}
 
 
 def note(function: str, told_as: str | None, error: Exception) -> None:
-    """Keeps that a function raised on a group, unless that is known."""
+    """Notes that a function raised on a group, unless that is noted already."""
     reason = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_REASON]
     _reasons.setdefault((function, told_as or "{}"), reason)
 
 
 def take() -> list[Failure]:
-    """Returns the failures in the order of functions and groups, and forgets them."""
+    """Lists the failures in the order of functions and groups, and forgets them."""
     noted = sorted(_reasons.items())
     _reasons.clear()
     return [Failure(*of, reason) for of, reason in noted]

@@ -1,4 +1,4 @@
-"""The causes of a change between two runs, in the words that marts, messages and pages use."""
+"""Names the causes of a change between two runs, in the words that marts, messages and pages use."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PHRASES = {
     "we_changed_the_data": "we changed the data",
     "nothing_changed": "nothing on record changed: drift or noise",
 }
-"""How each cause is said; of several the first here is the cause."""
+"""The wording of each cause; of several causes, the first one here counts."""
 _PLACES = {cause: place for place, cause in enumerate(PHRASES, 1)}
 
 
 @sql_function()
 def cause_phrase(cause: str | None) -> str | None:
-    """Returns a cause in words; None for one that is not known.
+    """Writes a cause in words; None for an unknown one.
 
     Example:
         >>> cause_phrase("provider_changed_the_model")
@@ -31,5 +31,5 @@ def cause_phrase(cause: str | None) -> str | None:
 
 @sql_function()
 def cause_precedence(cause: str | None) -> int | None:
-    """Returns the place of a cause among all, from 1; None for one that is not known."""
+    """Gives the place of a cause among all, from 1; None for an unknown one."""
     return _PLACES.get(cause or "")

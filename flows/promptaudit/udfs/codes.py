@@ -1,4 +1,4 @@
-"""Turns arbitrary integer codes (hashes, -1, gaps) into 0..n-1, to index arrays by, and takes them in blocks."""
+"""Turns arbitrary integer codes (hashes, -1, gaps) into 0..n-1, for use as indices, and splits them into blocks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ _TABLE_CELLS_PER_CODE = 8
 _SMALLEST_TABLE = 1 << 16
 
 BLOCK = 1 << 20
-"""Entries that a measure works on at once, 8 MB an array, where it holds more of each entry than its figures need."""
+"""A measure that needs more memory per entry than its result processes so many entries at once, 8 MB an array."""
 
 
 def dense_codes(codes: NDArray[Whole], valid: NDArray[np.bool_] | None = None) -> tuple[NDArray[Whole], NDArray[Whole]]:
-    """Returns dense codes of values and the distinct values: numbered from 0 in ascending order, NULL last.
+    """Numbers the distinct values from 0 in ascending order, NULL last, and lists the distinct values.
 
     Args:
         codes: shape (n,), any values.
-        valid: shape (n,); False marks NULL, whose code is then not looked at. None means no NULL.
+        valid: shape (n,); False marks NULL, whose code is then ignored. None means no NULL.
 
     Returns:
         The number of each entry, shape (n,), and the distinct codes in order, shape (n_distinct,). Where NULL occurs
-        its number is n_distinct, and the distinct codes do not list it. Both are of the type of `codes`, and the numbers may be
-        `codes` itself: nobody writes to them.
+        its number is n_distinct, and the distinct codes do not list it. Both are of the type of `codes`, and the
+        numbers may be
+        `codes` itself: do not write to them.
     """
     if valid is not None and not valid.all():
         dense = np.empty(len(codes), codes.dtype)
@@ -50,7 +51,7 @@ def dense_codes(codes: NDArray[Whole], valid: NDArray[np.bool_] | None = None) -
             return shifted, np.arange(low, high + 1, dtype=codes.dtype)
         number: NDArray[Any] = np.cumsum(
             seen, dtype=np.int32 if high - low < 2**31 - 1 else np.int64
-        )  # the table is the largest of all
+        )  # this table is the largest array
         number -= 1
         return number[shifted].astype(codes.dtype), (np.flatnonzero(seen) + low).astype(codes.dtype)
     distinct, dense = np.unique(codes, return_inverse=True)
@@ -58,19 +59,19 @@ def dense_codes(codes: NDArray[Whole], valid: NDArray[np.bool_] | None = None) -
 
 
 def parts_of(n: int, n_each: int = 1) -> list[slice]:
-    """Returns where the rows of each part of n rows lie, BLOCK entries or one row in each; `n_each` is the entries of a row."""
+    """Splits n rows of `n_each` entries into parts of BLOCK entries, or of one row where it has more."""
     step = max(1, BLOCK // max(1, n_each))
     return [slice(start, start + step) for start in range(0, n, step)]
 
 
 def blocks_of(codes: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.int64] | slice]]:
-    """Yields parts of the codes, whole codes at a time and some BLOCK entries each, or one code's where it has more.
+    """Yields parts of the codes, whole codes at a time and some BLOCK entries each, or a single code where it has more.
 
     Args:
         codes: shape (n,), dense codes, n > 0.
 
     Yields:
-        Which codes they are, and where their entries lie, in order.
+        The range of codes, and the places of their entries, in order.
 
     Example:
         >>> list(blocks_of(np.array([0, 1, 1])))
@@ -86,7 +87,7 @@ def blocks_of(codes: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.int6
 
 
 def are_one_to_one(first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
-    """Returns whether two dense codes of the same entries part them alike: each of the one has one of the other."""
+    """Tests whether two dense codes of the same entries split them alike: each code of one matches one of the other."""
     n = int(first.max()) + 1
     if n != int(second.max()) + 1:
         return False

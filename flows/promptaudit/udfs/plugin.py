@@ -1,4 +1,4 @@
-"""Gives dbt's connections the measures, and tells its macros which runs a build derives."""
+"""Registers the measures with dbt's connections, and sets for its macros which runs a build derives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Plugin(BasePlugin):
-    """The dbt-duckdb plugin `promptaudit.udfs.plugin`, which gives every connection of dbt the measures."""
+    """The dbt-duckdb plugin `promptaudit.udfs.plugin`, which registers the measures on every connection of dbt."""
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
         """Registers the measures on a connection, and reads which runs are retired."""
@@ -44,13 +44,13 @@ def tell_runs(cursor: DuckDBPyConnection) -> None:
 
 
 def _named(variable: str) -> list[str]:
-    """Returns the ids an environment variable lists, in order; none where one of them is no id."""
+    # in order; none where one of them is no id
     ids = sorted(each for each in os.environ.get(variable, "").split(",") if each)
     return ids if all(each.isalnum() for each in ids) else []
 
 
 def _retired(conn: DuckDBPyConnection) -> dict[str, list[str]]:
-    """Returns what a build of all runs leaves out; nothing in a warehouse without the table of retirements."""
+    # empty in a warehouse without the table of retirements
     known = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'retirements'"
     if not conn.execute(known).fetchall():
         return {}

@@ -1,4 +1,4 @@
-"""Parts a completion into the reasoning that a model shows first, and the answer after it."""
+"""Splits a completion into the reasoning that a model shows first, and the answer after it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _OPENING = re.compile("|".join(_OPENINGS), re.IGNORECASE)
 _SURE_OPENINGS = [each for each in _OPENINGS[:-1] if "bracketed" not in each]  # a line may begin with [Reasoning]
 _OPENING_OF_LINE = re.compile(rf"^[ \t]*(?:{'|'.join(_SURE_OPENINGS)})", re.IGNORECASE | re.MULTILINE)
 _TEMPLATE = rf"[\s{UNSEEN}]|<s>|<bos>|<start_of_turn>|<[|\uff5c][^<>]{{1,40}}[|\uff5c]>|(?:assistant|model)\b[:\uff1a]?"
+# An opening tag behind the text that a chat template writes before an answer.
 _OPENING_OF_TEXT = re.compile(rf"(?:{_TEMPLATE})*?(?:{'|'.join(_OPENINGS)})", re.IGNORECASE)
-"""An opening tag behind what a chat template writes before an answer."""
 _OTHER_CLOSINGS = [closing.replace("NAME", _TAG) for closing in _MARKERS.values() if "assistantfinal" not in closing]
 _CLOSING = re.compile("|".join(_OTHER_CLOSINGS), re.IGNORECASE)
 _TAG_OR_CLOSING = re.compile(
@@ -49,12 +49,12 @@ class Parted(NamedTuple):
 
     reasoning: str | None  # without its tags; None where the completion shows none
     answer: str
-    is_cut: bool = False  # whether the reasoning never ends: then the answer is what stands before it, mostly nothing
+    is_cut: bool = False  # whether the reasoning never ends: then the answer is the text before it, mostly nothing
 
 
 @sql_function()
 def shown_reasoning(completion: str | None) -> str | None:
-    """Returns the reasoning block at the head of a completion; None where there is none.
+    """Reads the reasoning block at the head of a completion; None where there is none.
 
     Example:
         >>> shown_reasoning("<think>Who wrote it?</think>person")
@@ -64,12 +64,12 @@ def shown_reasoning(completion: str | None) -> str | None:
 
 
 def parted(completion: str) -> Parted:
-    """Returns the reasoning blocks at the head of a completion, and what follows them.
+    """Splits a completion into the reasoning blocks at its head and the text after them.
 
-    A block is what stands between `<think>` and `</think>`, or the like of other models (`_MARKERS`), in upper or lower case. A
-    chat template may have written the opening tag itself: then all that stands before the first closing tag is the block. What
-    follows an opening tag that nothing closes, at the head or the beginning of a line, is reasoning to the end: it was cut off.
-    A block that ends after the answer has begun is part of the answer.
+    A block is the text between `<think>` and `</think>`, or the like of other models (`_MARKERS`), in upper or lower
+    case. A chat template may have written the opening tag itself: then all text before the first closing tag is the
+    block. Where an opening tag at the head or the beginning of a line is never closed, the rest of the text is
+    reasoning: it was cut off. A block that ends after the answer has begun is part of the answer.
     """
     if _SIGNS.search(completion) is None:
         return Parted(None, completion)
@@ -94,7 +94,7 @@ def parted(completion: str) -> Parted:
 
 
 def _before_cut(completion: str, place: int, blocks: list[str]) -> Parted:
-    """Returns the parts of a completion whose blocks end at a place, less what follows an opening tag that nothing closes."""
+    # an opening tag that nothing closes ends the answer
     closed = place
     for each in _CLOSING.finditer(completion, place):
         closed = each.end()
@@ -106,7 +106,7 @@ def _before_cut(completion: str, place: int, blocks: list[str]) -> Parted:
 
 
 def _closing_of_another_name(text: str, place: int) -> re.Match[str] | None:
-    """Returns the first closing tag behind a place that closes nothing opened there: models confuse the names of tags."""
+    # the first closing tag that closes nothing opened behind the place: models confuse the names of tags
     n_open = Counter[str]()
     for tag in _TAG_OR_CLOSING.finditer(text, place):
         name = tag["name"]
@@ -117,7 +117,6 @@ def _closing_of_another_name(text: str, place: int) -> re.Match[str] | None:
 
 
 def _closing_of(opening: re.Match[str]) -> re.Pattern[str]:
-    """Returns what closes a block that begins so."""
     closing = next(_CLOSINGS[n] for n in range(len(_CLOSINGS)) if opening[f"m{n}"] is not None)
     name = opening["name"] or opening["bracketed"] or opening["part"] or ""
     return _compiled(closing.replace("NAME", re.escape(name.lower())))

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WITHOUT_FUNCTIONS = ("promptaudit.udfs.plugin", "promptaudit.udfs.scoring.math.algebra")
-"""Modules that are not looked into: dbt's own, and what imports sympy, which the worker of mathematics alone needs."""
+"""Modules that are not imported: dbt's plugin, and one that imports sympy, which only the math worker needs."""
 
 
+# Names that a function of ours could collide with: DuckDB ignores case in them.
 _NAMES = """
     select distinct lower(function_name) from duckdb_functions()
     where database_name in ('system', 'temp') or (database_name = current_database() and schema_name = current_schema())
 """
-"""The names that a function of ours would meet: DuckDB does not tell upper from lower case in them."""
 
 
 @functools.cache
 def functions() -> Mapping[str, SqlFunction]:
-    """Returns every function of the measures by its name in SQL."""
+    """Lists every function of the measures by its name in SQL."""
     for module in pkgutil.walk_packages(udfs.__path__, f"{udfs.__name__}."):
         if module.name not in WITHOUT_FUNCTIONS:
             importlib.import_module(module.name)
@@ -39,12 +39,13 @@ def functions() -> Mapping[str, SqlFunction]:
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Gives a connection the measures as functions of SQL, and of each `f` a `try_f(told_as, …)`, as SQL has `try_cast`.
+    """Registers the measures as functions of SQL, and for each `f` a `try_f(told_as, …)`, as SQL has `try_cast`.
 
-    Where `f` raises on a group, `try_f` gives NULL, or an empty list, and `udfs.attempts` notes it under the text `told_as`.
+    Where `f` raises on a group, `try_f` gives NULL, or an empty list, and `udfs.attempts` notes it under the text
+    `told_as`.
 
     Raises:
-        ValueError: it has functions or macros of these names; none of ours is added then.
+        ValueError: the connection already has functions or macros of these names; none of ours is added then.
     """
     found = con.execute(_NAMES).fetchall()
     names = {*functions(), *(f"try_{name}" for name in functions())}

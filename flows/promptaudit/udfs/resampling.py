@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri, stdtrit
 
 TAIL = 0.025
-"""Probability outside each end of an interval."""
+"""The probability outside each end of an interval."""
 
 _CHUNK_CELLS = 4_000_000  # float64 cells of one chunk of weights: 32 MB, and twice that again while drawing
 _COUNTED_CELLS = 1 << 15  # float64 cells of the resamples that are counted at once
@@ -20,10 +20,10 @@ _NO_DEVIATION = 1e-24  # below it the square of a deviation is rounding
 
 
 FEWEST_BEARING = 20
-"""Where fewer samples bear a variance, bounds hold the same data with one added sample too."""
+"""Where fewer samples bear a variance, bounds also include the bounds of the same data with one added sample."""
 
 MIN_UNITS = 3
-"""Fewest units of wordings from which bounds for other wordings are given."""
+"""Bounds for other wordings need at least so many units of wordings."""
 
 
 class Interval(NamedTuple):
@@ -37,14 +37,14 @@ UNDEFINED = Interval(np.nan, np.nan)
 
 
 def t_quantile(degrees_of_freedom: float, tail: float = TAIL) -> float:
-    """Returns the quantile of Student's t that it exceeds with a probability of `tail`; NaN below one degree of freedom."""
+    """Computes the quantile that Student's t exceeds with a probability of `tail`; NaN below one degree of freedom."""
     if degrees_of_freedom < 1:
         return np.nan
     return float(stdtrit(degrees_of_freedom, 1 - tail))
 
 
 def jackknife_variance(replicates: NDArray[np.float64]) -> float:
-    """Returns (n - 1)/n times the sum of squares of n leave-one-out figures around their mean; NaN below two.
+    """Computes (n - 1)/n times the sum of squares of n leave-one-out figures around their mean; NaN below two.
 
     Undefined figures are left out.
     """
@@ -56,13 +56,13 @@ def jackknife_variance(replicates: NDArray[np.float64]) -> float:
 
 
 def bearing_samples(effects: NDArray[np.float64]) -> float:
-    """Returns how many samples bear a variance: (sum of squares)^2 over the sum of fourth powers of their deviations.
+    """Counts the samples that bear a variance: (sum of squares)^2 over the sum of fourth powers of their deviations.
 
-    It is k where k of many samples deviate equally and the others hardly do, n/3 for n normal deviations, and 0 where there
-    are none.
+    The count is k where k of many samples deviate equally and the others hardly do, n/3 for n normal deviations, and 0
+    where there are none.
 
     Args:
-        effects: shape (n,), what each sample does to a figure; deviations are from their mean.
+        effects: shape (n,), the effect of each sample on a figure; deviations are from their mean.
     """
     squares = np.square(effects - effects.mean()) if len(effects) else effects
     if not (squares > _NO_DEVIATION).any():
@@ -71,7 +71,7 @@ def bearing_samples(effects: NDArray[np.float64]) -> float:
 
 
 def n_effective(unit_of: NDArray[np.int64]) -> float:
-    """Returns the effective number of units, 1 / (sum of squares of the units' parts), which is at most their number.
+    """Computes the effective number of units, 1 / (sum of squares of the units' parts), which is at most their number.
 
     Args:
         unit_of: shape (n,), n > 0, dense codes of the unit that each variant belongs to.
@@ -83,13 +83,15 @@ def n_effective(unit_of: NDArray[np.int64]) -> float:
 def satterthwaite(
     of_samples: float, of_wordings: float, samples_free: float, wordings_free: float, total: float | None = None
 ) -> float:
-    """Returns the degrees of freedom of a variance in two parts, V^2 / (V_samples^2 / f_samples + V_wordings^2 / f_wordings).
+    """Computes the degrees of freedom of a variance in two parts.
+
+    V^2 / (V_samples^2 / f_samples + V_wordings^2 / f_wordings)
 
     Args:
         of_samples: V_samples, >= 0.
         of_wordings: V_wordings, >= 0.
-        samples_free: degrees of freedom of V_samples, taken for 1 below that.
-        wordings_free: of V_wordings.
+        samples_free: degrees of freedom of V_samples; values below 1 count as 1.
+        wordings_free: degrees of freedom of V_wordings; values below 1 count as 1.
         total: V where it is less than the sum of its parts; None for their sum.
 
     Returns:
@@ -106,9 +108,9 @@ def satterthwaite(
 
 
 def two_part_half_width(of_samples: float, of_wordings: float, samples_free: float, wordings_free: float) -> float:
-    """Returns t times sqrt(V_samples + V_wordings) at 95 %, t with the degrees of freedom of `satterthwaite`.
+    """Computes t times sqrt(V_samples + V_wordings) at 95 %, t with the degrees of freedom of `satterthwaite`.
 
-    The arguments are those of `satterthwaite`.
+    Takes the arguments of `satterthwaite`.
 
     Returns:
         0 where nothing varies; NaN where a part is undefined.
@@ -120,7 +122,7 @@ def two_part_half_width(of_samples: float, of_wordings: float, samples_free: flo
 
 
 def logit_interval(rate: float, variance: float, degrees_of_freedom: float) -> Interval:
-    """Returns the bounds of a rate from a t interval on its logit, ln(p / (1 - p)) -+ t se / (p (1 - p)).
+    """Computes the bounds of a rate from a t interval on its logit, ln(p / (1 - p)) -+ t se / (p (1 - p)).
 
     Near 0 and 1 a rate is skewed, so that rate -+ t se leaves [0, 1] on one side and ends too early on the other.
 
@@ -130,8 +132,8 @@ def logit_interval(rate: float, variance: float, degrees_of_freedom: float) -> I
         degrees_of_freedom: of the variance.
 
     Returns:
-        Strictly inside (0, 1) for a rate that is; [0, 0] and [1, 1] for 0 and 1, whose logit is infinite: such a rate needs
-        the bound of an added sample. NaN where the variance is undefined or has no degree of freedom.
+        Strictly inside (0, 1) for a rate inside it; [0, 0] and [1, 1] for 0 and 1, whose logit is infinite: such a rate
+        needs the bound of an added sample. NaN where the variance is undefined or has no degree of freedom.
     """
     half = t_quantile(degrees_of_freedom) * np.sqrt(variance)
     if np.isnan(half):
@@ -142,15 +144,16 @@ def logit_interval(rate: float, variance: float, degrees_of_freedom: float) -> I
 
 
 def moved_on_the_logit(bound: float, rate: float, to: float) -> float:
-    """Returns where a bound of one rate lies for another one, both as far from it on the logit.
+    """Moves a bound of one rate to another rate, at the same distance on the logit.
 
     Args:
         bound: in [0, 1].
-        rate: that the bound is of, in [0, 1].
-        to: in [0, 1].
+        rate: the rate of the bound, in [0, 1].
+        to: the other rate, in [0, 1].
 
     Returns:
-        In [0, 1]. The bound stays as it is where a rate is 0 or 1, from which no distance on the logit scale is defined.
+        In [0, 1]. The bound stays as it is where a rate is 0 or 1, from which no distance on the logit scale is
+        defined.
     """
     if bound in (0, 1) or not (0 < rate < 1 and 0 < to < 1):
         return bound
@@ -158,16 +161,17 @@ def moved_on_the_logit(bound: float, rate: float, to: float) -> float:
 
 
 def widened(figure: float, low: float, high: float, n_figures: int) -> Interval:
-    """Returns the 95 % interval of a figure that is shown because it is the largest, or the least, of several.
+    """Widens the 95 % interval of a figure that is shown because it is the largest, or the least, of several.
 
-    The figure's own interval holds the truth of the largest of 18 in about .6 only. Its half-widths on the logit scale are
-    multiplied by z(1 - .025 / m) / z(.975), so that all m intervals hold their truths at once (Bonferroni).
+    The figure's own interval covers the truth of the largest of 18 in only about .6 of cases. Its half-widths on the
+    logit scale are multiplied by z(1 - .025 / m) / z(.975), so that all m intervals cover their truths at once
+    (Bonferroni).
 
     Args:
         figure: the one that is shown.
         low: lower end of its own 95 % interval.
         high: upper end of it.
-        n_figures: m, 1 or more, of which it was taken; 1 leaves the interval as it is.
+        n_figures: m, 1 or more, the number of figures that it was picked from; 1 leaves the interval as it is.
 
     Returns:
         Inside [0, 1] where the three are. A figure of 0 or 1, or outside, is widened on its own scale.
@@ -180,12 +184,12 @@ def widened(figure: float, low: float, high: float, n_figures: int) -> Interval:
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:
-    """Returns a generator for one purpose under one seed; more draws for one purpose do not change those of another."""
+    """Makes a generator for one purpose under one seed; draws for one purpose do not change draws for another."""
     return np.random.default_rng([seed % 2**64, purpose])
 
 
 def weights(rng: np.random.Generator, n_units: int, n_resamples: int) -> NDArray[np.float64]:
-    """Returns how often each unit is drawn in each bootstrap resample of n_units from n_units.
+    """Draws how often each unit occurs in each bootstrap resample of n_units from n_units.
 
     Returns:
         Shape (n_units, n_resamples), whole numbers; each column sums to n_units.
@@ -205,15 +209,15 @@ def resampled_units(
 ) -> Iterator[NDArray[np.float64]]:
     """Yields the weights of seeded resamples within strata, in chunks; equal arguments give equal draws.
 
-    Small tables are kept, since the next task often has as many samples and would draw the same again. At most 16 tables of 4
-    MB stay in memory.
+    Small tables are kept, since the next task often has as many samples and would draw the same again. At most 16
+    tables of 4 MB stay in memory.
 
     Args:
         seed: of the draws.
-        purpose: as of `generator`.
+        purpose: as in `generator`.
         sizes: units of each stratum.
         n_resamples: B.
-        n_rows: floats a resample takes in what is made of the weights.
+        n_rows: floats that a resample takes in the caller's computation.
 
     Yields:
         Shape (sum of sizes, n_chunk), not to be written to.
@@ -237,14 +241,14 @@ def _kept_weights(seed: int, purpose: int, sizes: tuple[int, ...], n_resamples: 
 
 
 def chunks(n_resamples: int, n_rows: int) -> Iterator[int]:
-    """Yields the sizes of the chunks in which resamples are taken so that n_rows floats of each fit in memory."""
+    """Yields the sizes of chunks of resamples, such that n_rows floats of each resample fit in memory."""
     size = max(1, min(n_resamples, _CHUNK_CELLS // max(1, n_rows)))
     for start in range(0, n_resamples, size):
         yield min(size, n_resamples - start)
 
 
 def percentile_interval(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the 2.5th and 97.5th percentile over the last axis, undefined replicates left out.
+    """Computes the 2.5th and 97.5th percentile over the last axis, undefined replicates left out.
 
     Args:
         replicates: shape (n_resamples,) or (n_figures, n_resamples).
@@ -265,13 +269,13 @@ def percentile_interval(replicates: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def percentile_interval_of(figure: float, replicates: NDArray[np.float64]) -> Interval:
-    """Returns the `percentile_interval` of replicates of shape (n_resamples,), widened to hold the figure; NaN without either."""
+    """Widens the `percentile_interval` of replicates, shape (n_resamples,), to include the figure; NaN if either is."""
     low, high = percentile_interval(replicates).tolist()
     return Interval(float(np.minimum(low, figure)), float(np.maximum(high, figure)))
 
 
 def mean_defined(figures: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the mean over the first axis of what is defined; NaN where nothing is."""
+    """Averages the defined values over the first axis; NaN where there are none."""
     is_defined = ~np.isnan(figures)
     n_defined = is_defined.sum(axis=0)
     sums = np.where(is_defined, figures, 0.0).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Ways to write the same text: composed or not, in either case or width, with other digits, dashes and quotes."""
+"""Recognises a text in other spellings: composed or not, in either case or width, with other digits or dashes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 MINUS = "-\u2212\u2010\u2011\u2012\u2013\u2014\u2015\u02d7\u207b\u208b\u2796\ufe58\ufe63\uff0d\u30fc\uff70"
 """Dashes that people and models write for minus; the last two are the long vowel of Japanese keyboards."""
 SURE_MINUS = "\u2212\u207b\u208b\u2796\ufe63\uff0d"
-"""Those that are no bullet, hyphen or dash of a sentence."""
+"""Dashes of MINUS that are no bullet, hyphen or dash of a sentence."""
 LONG = 1000
 _PHRASES = {0xFDFA: " ", 0xFDFB: " "}  # characters that stand for phrases of up to 18
 
@@ -22,19 +22,19 @@ _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'") | dict
 )
 _MARKS = _DASHES | _QUOTES
 UNSEEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
-"""Characters that nobody sees, as a class of patterns has them."""
+"""Invisible characters, as a class in a pattern."""
 _UNSEEN = re.compile(f"[{UNSEEN}]")
 _SPACED_MINUS = re.compile(rf"[{SURE_MINUS}]\s+(?=\d)")
 
 
 MOST_MARKS = 30
-"""Combining marks in a row that Unicode's stream-safe form allows; words have three at most."""
+"""Unicode's stream-safe form allows so many combining marks in a row; words have three at most."""
 
 
 def normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """Returns a text in a form of Unicode, in time linear in its length.
+    """Writes a text in a form of Unicode, in time linear in its length.
 
-    Putting marks that follow each other in order takes the square of their number in time, so at most 30 are put in order
+    Putting consecutive marks in order takes the square of their number in time, so at most 30 are put in order
     together.
     """
     if len(text) < LONG or text.isascii():
@@ -49,14 +49,14 @@ def normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def canonical(text: str) -> str:
-    """Returns a text in Unicode's composed form (NFC): canonically equivalent texts become equal, and no others."""
+    """Writes a text in Unicode's composed form (NFC): canonically equivalent texts become equal, and no others."""
     return normalised("NFC", text)
 
 
 def folded(text: str) -> str:
-    """Returns one form for texts that differ only in case, width, white space, unseen characters, dashes or digits.
+    """Writes texts that differ only in case, width, white space, unseen characters, dashes or digits in one form.
 
-    A dotless i counts as i, as capitals of Turkish make it one.
+    A dotless i counts as i, as Turkish capitals make it one.
     """
     seen = _SPACED_MINUS.sub("-", _UNSEEN.sub("", text).translate(_PHRASES)) if not text.isascii() else text
     wide = normalised("NFKC", seen).casefold().replace("i\u0307", "i").replace("\u0131", "i")
@@ -69,17 +69,17 @@ _JOINERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])|(?<=[^\W_])_(?=[^\W_])")
 
 
 def spaced(text: str) -> str:
-    """Returns a folded text with a blank for each hyphen between letters and each underscore between letters or digits."""
+    """Folds a text and writes a blank for each hyphen between letters and each underscore between letters or digits."""
     return _JOINERS.sub(" ", joined(text))
 
 
 def joined(text: str) -> str:
-    """Returns a folded text as long as the spaced one: its hyphens and underscores stay, without the backslash of Markdown."""
+    """Folds a text to the length of the spaced one: hyphens and underscores stay, without the backslash of Markdown."""
     return folded(text).replace("\\_", "_")
 
 
 def with_ascii_digits(text: str) -> str:
-    """Returns a text with the decimal digits of all scripts, and those in circles, as 0 to 9."""
+    """Writes the decimal digits of all scripts, and digits in circles, as 0 to 9."""
     if text.isascii():
         return text
     digits = {character: _digit(character) for character in set(text)}
@@ -100,7 +100,7 @@ _NUMBER = re.compile(rf"(?:([+\uff0b{re.escape(MINUS)}])|([{SURE_MINUS}])\s+)?(\
 
 
 def numeral(text: str) -> str | None:
-    """Returns a number with its sign in ASCII, a plus and zeros behind the point left out; None for another text.
+    """Writes a number with its sign in ASCII, without a plus and zeros behind the point; None for another text.
 
     A comma is a point unless three digits behind it may make thousands.
 
@@ -117,7 +117,6 @@ def numeral(text: str) -> str | None:
 
 
 def _decimals(whole: str, point: str | None, digits: str | None) -> str:
-    """Returns what stands behind the digits of a whole number."""
     if point is None or digits is None:
         return ""
     if len(digits) == 3 and whole.strip("0"):  # of thousands
@@ -126,5 +125,5 @@ def _decimals(whole: str, point: str | None, digits: str | None) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """Returns a text without invisible characters, such as marks of direction and of zero width."""
+    """Removes invisible characters from a text, such as marks of direction and of zero width."""
     return text if text.isascii() else _UNSEEN.sub("", text)

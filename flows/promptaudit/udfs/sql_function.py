@@ -1,7 +1,8 @@
-"""Declares beside a measure that SQL can call it: its name, and SQL's types, are those of the function and its annotations.
+"""Declares beside a measure that SQL can call it; its name and SQL's types come from the function and its annotations.
 
-A function takes the lists and figures of one group and is called once a group; where it is declared `at_once`, those of a chunk
-of groups, laid end to end. `sql_types` has what its parameters are annotated with, and `arrow` gives DuckDB's columns this form.
+A function takes the lists and figures of one group and is called once a group; where it is declared `at_once`, it takes
+the groups of a chunk, laid end to end. `sql_types` defines the annotations of its parameters, and `arrow` converts
+DuckDB's columns.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class SqlFunction:
     """A function that SQL can call.
 
     is_at_once: whether it is called once a chunk of groups.
-    own_codes: of fields of its rows that are dense codes, the parameter whose own codes SQL gets in their place.
+    own_codes: for fields of its rows that are dense codes, the parameter whose own codes SQL gets instead.
     """
 
     name: str
@@ -28,7 +29,7 @@ class SqlFunction:
 
     @property
     def place(self) -> str:
-        """Returns where it is defined."""
+        """Names the place where it is defined."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
 
@@ -39,12 +40,13 @@ FUNCTIONS: dict[str, SqlFunction] = {}
 def sql_function(
     name: str | None = None, *, at_once: bool = False, own_codes: Mapping[str, str] | None = None
 ) -> Callable[[Measure], Measure]:
-    """Returns a decorator that declares a function for SQL, and leaves it as it is.
+    """Makes a decorator that declares a function for SQL, and leaves the function as it is.
 
     Args:
-        name: what SQL calls it; None: as Python does.
-        at_once: whether it takes the groups of a chunk at once: a figure is an array or a list then, and so is what it returns.
-        own_codes: of fields of its rows that are dense codes, the parameter whose own codes SQL gets in their place.
+        name: its name in SQL; None takes the name in Python.
+        at_once: whether it takes the groups of a chunk at once: a figure is then an array or a list, and so is the
+            result.
+        own_codes: for fields of its rows that are dense codes, the parameter whose own codes SQL gets instead.
 
     Raises:
         ValueError: two functions of one name.

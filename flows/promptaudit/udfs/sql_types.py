@@ -1,4 +1,4 @@
-"""What the parameters of functions that SQL calls are annotated with, and the SQL types that follow."""
+"""Defines the annotations of parameters of functions that SQL calls, and the SQL types that follow from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptaudit.udfs.sql_function import SqlFunction
 
 
 class Null(Enum):
-    """What becomes of a NULL in a list."""
+    """The treatment of a NULL in a list."""
 
     LEAVES_OUT_ITS_ENTRY = auto()
     IS_A_CODE = auto()
@@ -24,7 +24,7 @@ class Null(Enum):
 
 
 class Listed(NamedTuple):
-    """A list of SQL that stands beside others of equal length; their entries are the group's."""
+    """A list in SQL, parallel to others of equal length; their entries belong to one group."""
 
     sql_type: str
     null: Null = Null.LEAVES_OUT_ITS_ENTRY
@@ -32,7 +32,7 @@ class Listed(NamedTuple):
 
 
 class Place(Enum):
-    """What a function that is called at once is told of the lists of its groups."""
+    """How a function that is called at once gets the places of its groups in the lists."""
 
     OFFSETS = auto()
     GROUP = auto()
@@ -45,7 +45,7 @@ class Keyed(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Texts of a group: the place of each entry's among the distinct ones, which are sorted; -1 where it has none."""
+    """Texts of a group: the place of each entry's text among the sorted distinct ones; -1 where it has none."""
 
     code: NDArray[np.int32]
     distinct: list[str]
@@ -54,11 +54,11 @@ class Words(NamedTuple):
 Codes = Annotated[NDArray[np.int64], Listed("INTEGER[]", is_coded=True)]
 """Dense codes of any integers; an entry with a NULL is left out."""
 Labels = Annotated[NDArray[np.int64], Listed("INTEGER[]", Null.IS_A_CODE, is_coded=True)]
-"""Dense codes of any integers; NULL is the class N/A, which has the last of them."""
+"""Dense codes of any integers; NULL is the class N/A, which has the last code."""
 Integers = Annotated[NDArray[np.int64], Listed("INTEGER[]")]
 """Integers as they are; an entry with a NULL is left out."""
 SmallIntegers = Annotated[NDArray[np.int32], Listed("INTEGER[]")]
-"""The same in four bytes, as SQL has them: nothing is copied, and products of such integers may overflow."""
+"""Integers in four bytes, as SQL has them: nothing is copied, and products of such integers may overflow."""
 SmallLabels = Annotated[NDArray[np.int32], Listed("INTEGER[]", Null.IS_A_CODE, is_coded=True)]
 """Labels in four bytes."""
 IntegersOrMinusOne = Annotated[NDArray[np.int64], Listed("INTEGER[]", Null.IS_MINUS_ONE)]
@@ -67,33 +67,33 @@ FloatsOrNaN = Annotated[NDArray[np.float64], Listed("DOUBLE[]", Null.IS_NAN)]
 Flags = Annotated[NDArray[np.bool_], Listed("BOOLEAN[]")]
 Texts = Annotated[Words, Listed("VARCHAR[]", Null.IS_MINUS_ONE)]
 Offsets = Annotated[NDArray[np.int64], Place.OFFSETS]
-"""Where each group begins among the entries, and where the last ends."""
+"""Where each group begins among the entries, and at last where the last group ends."""
 Groups = Annotated[NDArray[np.int64], Place.GROUP]
 """The group of each entry."""
 BigInt = Annotated[int, "BIGINT"]
-"""An integer of a row that is no count."""
+"""An integer of a row that is not a count."""
 
 
 def parameters(function: SqlFunction) -> dict[str, Any]:
-    """Returns the annotation of each parameter that SQL gives a function, in order."""
+    """Lists the annotation of each parameter that SQL gives a function, in order."""
     own = _hints(function.function)
     return {name: hint for name, hint in own.items() if name != "return" and not isinstance(marker(hint), Place)}
 
 
 def places(function: SqlFunction) -> dict[str, Place]:
-    """Returns the parameters of a function that say where the groups lie."""
+    """Finds the parameters of a function that locate the groups."""
     found = {name: marker(hint) for name, hint in _hints(function.function).items()}
     return {name: place for name, place in found.items() if isinstance(place, Place)}
 
 
 def returns(function: SqlFunction) -> Any:  # noqa: ANN401 - an annotation
-    """Returns the annotation of what one group has of a function."""
+    """Gives the annotation of a function's result for one group."""
     hint = _hints(function.function)["return"]
     return element(hint) if function.is_at_once else hint
 
 
 def sql_parameters(function: SqlFunction) -> list[str]:
-    """Returns the SQL types of a function's parameters."""
+    """Lists the SQL types of a function's parameters."""
     hints = parameters(function).values()
     is_column = [function.is_at_once and not isinstance(marker(hint), Listed) for hint in hints]
     return [
@@ -118,7 +118,7 @@ _SQL_TYPES: dict[Any, str] = {
 
 
 def sql_type(hint: Any, whole: str = "INTEGER") -> str:  # noqa: ANN401 - an annotation
-    """Returns the SQL type of an annotation; `whole` is that of an int that does not say."""
+    """Gives the SQL type of an annotation; `whole` is the type of an int without a mark."""
     hint, mark = plain(hint), marker(hint)
     if isinstance(mark, Listed | str):
         return mark if isinstance(mark, str) else mark.sql_type
@@ -139,27 +139,27 @@ def _fields(row: type) -> str:
 
 @functools.cache
 def fields(row: type) -> dict[str, Any]:
-    """Returns the annotation of each field of a row type."""
+    """Lists the annotation of each field of a row type."""
     return get_type_hints(row, include_extras=True)
 
 
 def is_row(hint: Any) -> bool:  # noqa: ANN401 - an annotation
-    """Returns whether an annotation is a row type: a NamedTuple or a dataclass."""
+    """Tests whether an annotation is a row type: a NamedTuple or a dataclass."""
     return isinstance(hint, type) and (hasattr(hint, "_fields") or hasattr(hint, "__dataclass_fields__"))
 
 
 def is_table(row: type) -> bool:
-    """Returns whether a row type holds arrays, and so is a table with a column each."""
+    """Tests whether a row type holds arrays, and so is a table with a column each."""
     return any(is_array(hint) for hint in fields(row).values())
 
 
 def is_array(hint: Any) -> bool:  # noqa: ANN401 - an annotation
-    """Returns whether an annotation is one of a numpy array."""
+    """Tests whether an annotation is a numpy array's."""
     return get_origin(plain(hint)) is np.ndarray
 
 
 def plain(hint: Any) -> Any:  # noqa: ANN401 - an annotation
-    """Returns an annotation without its mark, and without None as an alternative."""
+    """Removes the mark from an annotation, and None as an alternative."""
     if get_origin(hint) is Annotated:
         return plain(get_args(hint)[0])
     if get_origin(hint) in (Union, types.UnionType):
@@ -171,14 +171,14 @@ def plain(hint: Any) -> Any:  # noqa: ANN401 - an annotation
 
 
 def marker(hint: Any) -> Any:  # noqa: ANN401 - an annotation
-    """Returns the mark of an annotation; None without one."""
+    """Finds the mark of an annotation; None without one."""
     if get_origin(hint) in (Union, types.UnionType):
         (hint,) = (each for each in get_args(hint) if each is not type(None))
     return hint.__metadata__[0] if get_origin(hint) is Annotated else None
 
 
 def element(hint: Any) -> Any:  # noqa: ANN401 - an annotation
-    """Returns the annotation of what a list, a tuple or an array is of."""
+    """Gives the annotation of the elements of a list, a tuple or an array."""
     hint = plain(hint)
     if get_origin(hint) is np.ndarray:
         return get_args(get_args(hint)[1])[0]

@@ -1,4 +1,4 @@
-"""Values of SQL as annotations of Python have them, and back: structs as rows of a type, lists as lists or tuples."""
+"""Converts values of SQL to annotations of Python, and back: structs to rows of a type, lists to lists or tuples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin
 from promptaudit.udfs.sql_types import Keyed, fields, is_row, marker, plain
 
 AS_THEY_ARE = (str, int, float, bool)
-"""Types whose values are alike in both, but for NULL."""
+"""Types whose values are the same in both, except for NULL."""
 _EMPTY = {int: 0, float: math.nan, bool: False}
 
 Change = Callable[[Any], Any]
@@ -18,9 +18,10 @@ Change = Callable[[Any], Any]
 
 @functools.cache
 def maker(hint: Any) -> Change:  # noqa: ANN401 - an annotation
-    """Returns a function that makes a value as SQL gives it what an annotation says.
+    """Makes a function that converts a value as SQL gives it into a value of an annotation.
 
-    NULL is None where that may be, else 0, NaN, false, an empty list or mapping; of text and rows it is None all the same.
+    NULL becomes None where the annotation allows it, else 0, NaN, false, an empty list or mapping; for text and rows it
+    is always None.
     """
     mark, kind = marker(hint), plain(hint)
     change: Change | None = None
@@ -45,7 +46,7 @@ def maker(hint: Any) -> Change:  # noqa: ANN401 - an annotation
 
 @functools.cache
 def teller(hint: Any) -> Change:  # noqa: ANN401 - an annotation
-    """Returns a function that makes a value of an annotation what SQL has: the opposite of `maker`; NaN becomes None."""
+    """Makes the opposite function of `maker`: from a value of an annotation to a value of SQL; NaN becomes None."""
     mark, kind = marker(hint), plain(hint)
     change: Change | None = None
     if isinstance(mark, Keyed):

@@ -1,4 +1,4 @@
-"""Gives means over samples and wordings their variance and their interval."""
+"""Computes the variance and the interval of means over samples and wordings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from promptaudit.udfs.two_way_fit import two_way_fit
 
 
 class TwoWayVariance(NamedTuple):
-    """The parts V_variants and V_both of the variance of a mean over samples and variants, and how many variants there are.
+    """The parts V_variants and V_both of the variance of a mean over samples and variants, and the number of variants.
 
-    `n_variants` is what their weights come to, 1 / (sum of squares), where variants of one family are one unit.
+    `n_variants` is 1 / (sum of squares of the variants' weights), where variants of one family are one unit.
     """
 
     variants: float
@@ -25,11 +25,11 @@ class TwoWayVariance(NamedTuple):
     n_variants: float
 
     def total(self, samples: float) -> float:
-        """Returns V_samples + V_variants - V_both, never below its larger part: the subtraction can overshoot by chance."""
+        """Computes V_samples + V_variants - V_both, but at least its larger part: V_both may be too large by chance."""
         return max(samples + self.variants - self.both, samples, self.variants)
 
     def degrees_of_freedom(self, samples: float, n_samples: int) -> float:
-        """Returns those of `satterthwaite`, not fewer than the smaller of N - 1 and Q - 1.
+        """Computes the degrees of freedom by `satterthwaite`, not below the smaller of N - 1 and Q - 1.
 
         Args:
             samples: V_samples.
@@ -45,12 +45,12 @@ def two_way_variance(
     value: NDArray[np.float64],
     weight: NDArray[np.float64] | None = None,
 ) -> TwoWayVariance:
-    """Returns V_variants and V_both of a samples x variants table, from an additive fit.
+    """Computes V_variants and V_both of a samples x variants table, from an additive fit.
 
-    V_variants is the jackknife's over leaving out each variant, with equal weights the ddof 1 variance of the variants'
-    effects over Q; V_both is what residuals add to it: in a full table their mean square over the number of cells. In a full
-    table effects are plain means; with cells missing the least-squares fit stands in, so that a variant asked only on hard
-    samples is not taken for a bad one.
+    V_variants is the jackknife variance over leaving out each variant, with equal weights the ddof 1 variance of the
+    variants' effects over Q; V_both is the part of it due to residuals: in a full table their mean square over the
+    number of cells. In a full table effects are plain means; with cells missing they come from the least-squares fit,
+    so that a variant asked only on hard samples does not look bad.
 
     Args:
         sample: shape (n,), dense codes.
@@ -90,7 +90,7 @@ def two_way_interval(
     value: Floats,
     family: Codes | None = None,
 ) -> TwoWayMean:
-    """Returns the mean over variants of the variant's mean over samples, with an interval for other samples and wordings.
+    """Averages the variants' means over samples, with an interval for other samples and wordings.
 
     Args:
         sample: shape (n,), dense codes.
@@ -99,16 +99,16 @@ def two_way_interval(
         family: shape (n,), dense codes of the variant's family: variants of one family are one unit of the interval.
 
     Returns:
-        `mean`; `std` over variants with ddof 0; `low`, `high`: `logit_interval` of the mean and V_samples + V_variants - V_both
-        with the degrees of freedom of `TwoWayVariance`; with one variant or family of V_samples with N - 1. The bounds hold
-        those of the same data with one added sample too, half of whose answers count under every variant: the jackknife
-        sees no spread where every value is 0 (or 1), and too little where few are not. Of N zeros this gives what
-        Clopper and Pearson do but for .003 from 20 samples up. Bounds are NaN with fewer than two samples, unless all
-        values are 0 or all 1; all NaN without values.
+        `mean`; `std` over variants with ddof 0; `low`, `high`: `logit_interval` of the mean and V_samples + V_variants
+        - V_both with the degrees of freedom of `TwoWayVariance`; with one variant or family, V_samples with N - 1. The
+        bounds are widened to include the bounds of the same data with one added sample, half of whose answers count
+        under every variant: the jackknife sees no spread where every value is 0 (or 1), and too little where few are
+        not. For N zeros this is within .003 of Clopper and Pearson from 20 samples up. Bounds are NaN with fewer than
+        two samples, unless all values are 0 or all 1; all NaN without values.
 
-    Of rates of .002, .01 and .05 at 100 x 12, 40 x 8 and 300 x 12 the upper bound lies under the truth in 0 to .03 of cases
-    and .065 at 300 x 12 and .05 where errors go with wordings alone, the lower one above it in .01 to
-    .04; mean -+ t standard errors end under the truth in .06 to .20 of them.
+    Of rates of .002, .01 and .05 at 100 x 12, 40 x 8 and 300 x 12 the upper bound lies under the truth in 0 to .03 of
+    cases and .065 at 300 x 12 and .05 where errors go with wordings alone, the lower one above it in .01 to .04; mean
+    -+ t standard errors end under the truth in .06 to .20 of them.
 
     Example:
         Two samples under three wordings, with few of either a wide interval:
@@ -134,7 +134,7 @@ def two_way_interval(
         np.append(value, np.full(len(variants), 0.5)),
         None if family is None else np.append(family, _families_of(variant, family)),
     )
-    # without any spread the data themselves bound nothing
+    # without any spread the data themselves give no bounds
     ends = Interval(mean, mean) if np.isnan(plain.low) else plain
     return TwoWayMean(mean, std, min(ends.low, added.low), max(ends.high, added.high))
 
@@ -145,7 +145,7 @@ def _bounds(
     value: NDArray[np.float64],
     family: NDArray[np.int64] | None,
 ) -> Interval:
-    """Returns the bounds of the data as they are."""
+    # without the added sample
     mean, _, of_samples = _plain(sample, variant, value)
     if np.isnan(of_samples):
         return UNDEFINED
@@ -164,7 +164,7 @@ def _bounds(
 def _plain(
     sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """Returns the mean of the variants' plain means, their standard deviation, and V_samples, NaN below two samples."""
+    # the last is V_samples, NaN below two samples
     by_variant = np.bincount(variant, weights=value) / np.bincount(variant)
     by_sample = np.bincount(sample, weights=value) / np.bincount(sample)
     of_samples = float(by_sample.var(ddof=1)) / len(by_sample) if len(by_sample) > 1 else np.nan
@@ -172,7 +172,6 @@ def _plain(
 
 
 def _families_of(variant: NDArray[np.int64], family: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the family of each variant, shape (Q,)."""
     families = np.empty(int(variant.max()) + 1, np.int64)
     families[variant] = family
     return families
@@ -181,13 +180,6 @@ def _families_of(variant: NDArray[np.int64], family: NDArray[np.int64]) -> NDArr
 def _family_means(
     sample: NDArray[np.int64], family: NDArray[np.int64], value: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Returns the mean value of each (sample, family) that has one, in order: samples, families and means.
-
-    Args:
-        sample: shape (n,), dense codes.
-        family: shape (n,), dense codes.
-        value: shape (n,).
-    """
     n_families = int(family.max()) + 1
     cell, keys = dense_codes(sample * n_families + family)
     samples, families = np.divmod(keys, n_families)

@@ -19,16 +19,16 @@ class TwoWayFit:
     """The least-squares fit of a samples x wordings table, some of whose cells may be missing.
 
     Attributes:
-        by_sample: shape (N,), what each sample's mean over all wordings would be.
-        effects: shape (Q,), how far each wording's mean over all samples would be from the mean of wordings.
+        by_sample: shape (N,), the fitted mean of each sample over all wordings.
+        effects: shape (Q,), the fitted distance of each wording's mean over all samples from the mean of wordings.
         mean_square: residual mean square; 0 without degrees of freedom.
         degrees_of_freedom: of the residuals.
-        n_cells: cells that are there.
-        sample_inflation: how many times as much noise adds to the ddof 1 variance of `by_sample` as in a full table of as many
-            cells, MS_e N / n; 1 in a full one.
+        n_cells: the number of cells that have a value.
+        sample_inflation: how many times as much noise adds to the ddof 1 variance of `by_sample` as in a full table of
+            as many cells, MS_e N / n; 1 in a full one.
         effect_inflation: the same of `effects`, to whose variance it adds MS_e Q / n in a full table.
-        is_connected: whether every two wordings are compared, over samples that have both or by way of other wordings. Where
-            they are not, effects sum to 0 among the wordings that are, and the rest goes to the samples.
+        is_connected: whether every two wordings are compared, over samples that have both or by way of other wordings.
+            Where they are not, effects sum to 0 among the wordings that are, and the rest goes to the samples.
     """
 
     by_sample: NDArray[np.float64]
@@ -42,27 +42,27 @@ class TwoWayFit:
 
     @property
     def mean(self) -> float:
-        """Returns the mean over all samples and all wordings, all weighing alike."""
+        """Averages over all samples and all wordings, equally weighted."""
         return float(self.by_sample.mean())
 
     @property
     def is_determined(self) -> bool:
-        """Returns whether wordings can be told from samples, and both from noise."""
+        """Says whether wordings can be separated from samples, and both from noise."""
         return self.is_connected and self.degrees_of_freedom > 0
 
     @property
     def sample_variance(self) -> float:
-        """Returns what samples vary without the noise in their means, negative by chance; NaN below two."""
+        """Computes the variance of samples without the noise in their means, negative by chance; NaN below two."""
         return self._beyond_noise(self.by_sample, self.sample_inflation)
 
     @property
     def effect_variance(self) -> float:
-        """Returns what wordings vary without the noise in their effects, negative by chance; NaN below two."""
+        """Computes the variance of wordings without the noise in their effects, negative by chance; NaN below two."""
         return self._beyond_noise(self.effects, self.effect_inflation)
 
     @property
     def effect_noise(self) -> float:
-        """Returns what noise adds to the ddof 1 variance of the effects, MS_e Q / n times the inflation."""
+        """Computes how much noise adds to the ddof 1 variance of the effects: MS_e Q / n times the inflation."""
         return len(self.effects) * self.mean_square / self.n_cells * self.effect_inflation
 
     def _beyond_noise(self, means: NDArray[np.float64], inflation: float) -> float:
@@ -72,11 +72,12 @@ class TwoWayFit:
 
 
 class Effects(NamedTuple):
-    """Least-squares effects of wordings, of one table or of many; leading axes are those of the normal equations.
+    """Least-squares effects of wordings, for one table or many; the leading axes come from the normal equations.
 
     Attributes:
         effects: shape (..., Q).
-        roots: shape (..., Q, Q): roots times its transpose is the covariance of the effects for residuals of variance 1.
+        roots: shape (..., Q, Q): roots times its transpose is the covariance of the effects for residuals of variance
+            1.
         n_parts: shape (...), parts of the table between which no wordings are compared; 1 where it is connected.
     """
 
@@ -86,19 +87,19 @@ class Effects(NamedTuple):
 
     @property
     def noise(self) -> NDArray[np.float64]:
-        """Returns what residuals of variance 1 add to the ddof 1 variance of two effects or more, shape (...)."""
+        """Computes how much residuals of variance 1 add to the ddof 1 variance of two effects or more, shape (...)."""
         return np.asarray(np.square(self.roots).sum(axis=(-2, -1)) / (self.effects.shape[-1] - 1), np.float64)
 
 
 def solve_effects(normal: NDArray[np.float64], deviations: NDArray[np.float64]) -> Effects:
-    """Returns the effects of wordings from normal equations out of which samples have been eliminated.
+    """Solves normal equations, from which samples have been eliminated, for the effects of wordings.
 
     Where wordings fall into parts that are not compared, the effects of each part sum to 0.
 
     Args:
-        normal: shape (..., Q, Q), diag(cells of each wording) - sum over samples of m m' / n, m being which wordings a sample
-            of n cells has.
-        deviations: shape (..., Q), for each wording the sum of its values less their samples' means.
+        normal: shape (..., Q, Q), diag(cells of each wording) - sum over samples of m m' / n, where m marks the
+            wordings of a sample of n cells.
+        deviations: shape (..., Q), for each wording the sum of its values minus their samples' means.
     """
     eigenvalues, vectors = np.linalg.eigh(normal)
     is_zero = eigenvalues <= _NO_EIGENVALUE * eigenvalues[..., -1:]
@@ -112,7 +113,7 @@ def solve_effects(normal: NDArray[np.float64], deviations: NDArray[np.float64]) 
 
 
 def two_way_fit(sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]) -> TwoWayFit:
-    """Returns the least-squares fit of a table: in a full one plain means, else the solution of the normal equations.
+    """Fits a table by least squares: by plain means where it is full, else by the normal equations.
 
     Args:
         sample: shape (n,), dense codes, n > 0.
@@ -161,14 +162,9 @@ def two_way_fit(sample: NDArray[np.int64], variant: NDArray[np.int64], value: ND
 
 
 def _sample_noise(per_sample: NDArray[np.int64], seen: NDArray[np.float64]) -> float:
-    """Returns what residuals of variance 1 add to the ddof 1 variance of the samples' means over all wordings.
-
-    A mean over all wordings is the mean of a sample's own cells less that of the effects it has seen; the two are uncorrelated.
-
-    Args:
-        per_sample: shape (N,), cells of each sample, N > 1.
-        seen: shape (N, Q), a root of the covariance of the effects that each sample has seen.
-    """
+    # How much residuals of variance 1 add to the ddof 1 variance of the samples' means over all wordings. A mean over
+    # all wordings is the mean of a sample's own cells minus the mean of the effects it has seen; the two are
+    # uncorrelated. `seen`, of shape (N, Q), is a root of the covariance of the seen effects; N > 1.
     n = len(per_sample)
     own = float((1 / per_sample).sum()) * (1 - 1 / n)
     return float((own + np.square(seen).sum() - np.square(seen.sum(axis=0)).sum() / n) / (n - 1))

@@ -1,4 +1,4 @@
-"""Says where a word begins and ends in writing systems with and without spaces between words."""
+"""Decides where a word begins and ends in writing systems with and without spaces between words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 
 System = Literal["spaced", "han", "hiragana", "katakana", "hangul", "southeast"]
 
-_FIRST = (  # of each block that is written without spaces between words, or with endings joined to words
+_FIRST = (  # where blocks begin that are written without spaces between words, or with endings joined to words
     (0x0E00, "southeast"),
     (0x0F00, "spaced"),
     (0x1000, "southeast"),
@@ -37,32 +37,32 @@ _FIRST = (  # of each block that is written without spaces between words, or wit
 )
 _STARTS = [start for start, _ in _FIRST]
 
-_DENYING = re.compile(  # what makes a word its opposite, written before it without a space
+_DENYING = re.compile(  # negations written before a word without a space
     r"(?:[不非無无未没沒反]|不[是算为為]|[并並]非|不能[说說]是|[没沒]有|不[属屬][于於]|ไม่|ไม่ใช่|မ)[\s\"'「『《]*$"
 )
 _DENYING_BEHIND = re.compile(
     r"[\"'」』》]?(?:(?:적?이?지[는도]?|[이가은는도])\s*(?:아니|아닙|아닌|않)"
     r"|的?(?:では|じゃ|とは)(?:な[いくか]|ありませ|言え|いえ))"
 )
+# Vowels of Thai that are written before the consonant they follow in speech.
 _LEADING_VOWELS = "เแโใไ"
-"""Vowels of Thai that are written before the consonant they follow in speech."""
+# First syllables of the particles and endings that Korean writes behind a word without a space.
 _PARTICLES = "은는이가을를과와의에로으도만입임인적예요라며고처보까부터다였야죠네"
-"""First syllables of what Korean writes behind a word without a space."""
+# Characters that may stand before and behind a label of one character; most such labels are parts of many other words.
 _OF_ONE = ("はがと为為是选選", "的了呢吧でだ입요다")
-"""What may stand before and behind a label of one character, most of which are parts of many other words."""
 
 AROUND = 10
-"""Characters before and behind a place that say whether whole words stand there."""
+"""So many characters before and behind a place decide whether whole words stand there."""
 
 
 def system_of(character: str) -> System:
-    """Returns the writing system of a character as far as it matters for where words end."""
+    """Gives the writing system of a character, as far as it matters for the ends of words."""
     place = bisect_right(_STARTS, ord(character))
     return _FIRST[place - 1][1] if place else "spaced"  # type: ignore[return-value]
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
-    """Returns whether text[start:end] is whole words, and no part of a longer word or number."""
+    """Tests whether text[start:end] is whole words, and no part of a longer word or number."""
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
     first, last = text[start], text[end - 1]
     if _runs_on(before, first) or (_runs_on(last, after) and not _is_particle(last, after)):
@@ -75,7 +75,7 @@ def is_whole(text: str, start: int, end: int) -> bool:
 
 
 def _is_in_number(text: str, start: int, end: int) -> bool:
-    """Returns whether text[start:end] is part of a longer number: it has a sign before it, or a point and digits around it."""
+    # it has a sign before it, or a point and digits around it
     further, before = text[max(0, start - 2) : max(0, start - 1)], text[max(0, start - 1) : start]
     if text[start] in "+-" and _is_word(before) and system_of(before) == "spaced":
         return True
@@ -91,7 +91,6 @@ def _is_word(character: str) -> bool:
 
 
 def _runs_on(left: str, right: str) -> bool:
-    """Returns whether a word goes on from one character to the next."""
     if not (_is_word(left) and _is_word(right)):
         return False
     if unicodedata.category(right)[0] == "M" or left in _LEADING_VOWELS:

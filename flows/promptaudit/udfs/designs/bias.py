@@ -1,4 +1,4 @@
-"""Estimates how far the plain sensitivity of a number of wordings lies below that of endless wordings."""
+"""Estimates how far the plain sensitivity of a number of wordings lies below the one of endless wordings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def sensitivity_bias(
     n_classes: int,
     n_wordings: int,
 ) -> float:
-    """Returns how far the plain sensitivity of so many wordings is expected to lie below that of endless wordings.
+    """Estimates how far the plain sensitivity of so many wordings lies below the one of endless wordings.
 
-    With S_Q the plain figure of the table, S_inf is about its corrected one (that of the jackknife, whatever Q), and the
+    With S_Q the plain figure of the table, S_inf is about its corrected one (from the jackknife, whatever Q), and the
     figure of n wordings about S_inf - (S_inf - S_Q) Q / n.
 
     Args:
@@ -27,10 +27,10 @@ def sensitivity_bias(
         label: shape (n,), dense codes, N/A being one of them.
         p: shape (n,), share of the wording's answers with the label, above 0.
         n_classes: C, at least 2.
-        n_wordings: for which the bias is wanted, at least 1.
+        n_wordings: the number that the bias is estimated for, at least 1.
 
     Returns:
-        At most 0: the plain figure minus that of endless wordings.
+        At most 0: the plain figure minus the figure of endless wordings.
     """
     found = pseudo_values(sample, wording, label, p, np.full(int(sample.max()) + 1, n_classes))
     gap = float(np.nanmean(found.means() - found.by_sample))

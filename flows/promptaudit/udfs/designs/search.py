@@ -1,4 +1,4 @@
-"""The least design that does what is wanted of it: numbers of samples, wordings and repetitions, found by enumeration."""
+"""Finds the least design that meets a goal, by enumerating numbers of samples, wordings and repetitions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from promptaudit.udfs.designs.widths import Design, Kind
 
 Criterion = Callable[[NDArray[np.float64], Design], NDArray[np.float64]]
-"""Takes numbers of samples, shape (n,), and a design whose own number is not looked at; gives a figure for each."""
+"""A function that gives a figure for each number of samples, shape (n,), and a design, whose own number is ignored."""
 
 MANY = 12
-"""Wordings from which designs are planned for sensitivity: with fewer its bias is most of what is wrong with it."""
+"""Designs for sensitivity have at least so many wordings: with fewer, most of its error is bias."""
 
 MOST_WORDINGS = 60
 FEWEST_WORDINGS = 5
-"""Below it the run's own estimate of what wordings vary is so uncertain that its interval is anything, whatever is expected."""
+"""With fewer, the run's own estimate of the variance of wordings is too uncertain to predict its interval."""
 
 FEWEST_SAMPLES = 20
 REPETITIONS = (1, 2)
@@ -34,13 +34,13 @@ def least_design(
     most_samples: int = MOST_SAMPLES,
     repetitions: tuple[int, ...] = REPETITIONS,
 ) -> Design | None:
-    """Returns the design of fewest requests whose figure is at most `limit`; None where none of these designs gets there.
+    """Finds the design of fewest requests whose figure is at most `limit`; None where no design reaches it.
 
-    Tried are all numbers of wordings Q from 5 to 60 and of `repetitions`, each with the least number of samples that will do,
-    at least 20 where there are so many. For sensitivity Q is at least 12.
+    It tries all numbers of wordings Q from 5 to 60 and of `repetitions`, each with the least number of samples that is
+    enough, at least 20 where there are so many. For sensitivity Q is at least 12.
 
     Args:
-        criterion: the figure of designs, that of the worst group of answers where there are several.
+        criterion: the figure of designs, for the worst group of answers where there are several.
         limit: the most that the figure may be.
         kind: of the measure.
         most_samples: the largest number of samples that may be proposed, at least 2.
@@ -60,13 +60,12 @@ def least_design(
 def smallest_figure(
     criterion: Criterion, kind: Kind, *, most_samples: int = MOST_SAMPLES, repetitions: tuple[int, ...] = REPETITIONS
 ) -> float:
-    """Returns the smallest figure that any design of so many samples and at most 60 wordings gives."""
+    """Computes the smallest figure of any design with so many samples and at most 60 wordings."""
     counts = _counts(min(FEWEST_SAMPLES, most_samples), most_samples).astype(np.float64)
     return min(float(criterion(counts, shape).min()) for shape in _shapes(kind, repetitions))
 
 
 def _shapes(kind: Kind, repetitions: Iterable[int]) -> list[Design]:
-    """Returns designs of any number of samples, for sensitivity of 12 wordings or more."""
     fewest = MANY if kind == "sensitivity" else FEWEST_WORDINGS
     return [
         Design(n_samples=2, n_wordings=q, n_repetitions=r)
@@ -76,11 +75,8 @@ def _shapes(kind: Kind, repetitions: Iterable[int]) -> list[Design]:
 
 
 def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: int, most: int) -> int | None:
-    """Returns the least number of samples, `fewest` to `most`, at which the figure is at most `limit`.
-
-    More samples leave fewer degrees of freedom where wordings vary, so that with few wordings the figure may rise again:
-    the first of growing numbers that will do is taken, and what lies before it is bisected.
-    """
+    # More samples leave fewer degrees of freedom where wordings vary, so that with few wordings the figure may rise
+    # again: the first of growing numbers that is enough is taken, and the range before it is bisected.
     if most < fewest:
         return None
     counts = _counts(fewest, most)
@@ -99,5 +95,4 @@ def _least_samples(criterion: Criterion, limit: float, shape: Design, fewest: in
 
 
 def _counts(fewest: int, most: int) -> NDArray[np.int64]:
-    """Growing numbers of samples."""
     return np.unique(np.geomspace(fewest, most, _N_STEPS).round().astype(np.int64))

@@ -14,7 +14,7 @@ from promptaudit.udfs.two_way_fit import TwoWayFit, two_way_fit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VarianceComponents:
-    """Components of the variance of a mean over samples and wordings, and the table that they were estimated from.
+    """Components of the variance of a mean over samples and wordings, and the size of the table behind them.
 
     Attributes:
         n_samples: N of the table, at least 2.
@@ -22,9 +22,10 @@ class VarianceComponents:
         mean: of the measure.
         samples: variance of a sample's mean over all wordings, >= 0.
         wordings: variance of a wording's mean over all samples, >= 0.
-        cells: what sample and wording do not explain of the mean of endless repetitions of a cell, >= 0. Where cells were
-            asked once it holds the repetitions' variance too.
-        repetitions: variance of single asks of the same cell, >= 0; NaN where no cell was asked twice, and for sensitivity.
+        cells: variance, unexplained by sample and wording, of the mean of endless repetitions of a cell, >= 0. Where
+            cells were asked once it includes the repetitions' variance.
+        repetitions: variance of single asks of the same cell, >= 0; NaN where no cell was asked twice, and for
+            sensitivity.
     """
 
     n_samples: int
@@ -37,11 +38,11 @@ class VarianceComponents:
 
     @property
     def has_repetitions(self) -> bool:
-        """Returns whether it is known how far repetitions of a cell differ."""
+        """Says whether it is known how far repetitions of a cell differ."""
         return not np.isnan(self.repetitions)
 
     def of_a_cell(self, n_repetitions: int) -> float:
-        """Returns d, the variance of a cell's mean around what its sample and wording explain, of so many repetitions.
+        """Computes d, the variance of a cell's mean over its repetitions that sample and wording do not explain.
 
         Where repetitions are not known it is `cells`, whatever the number.
         """
@@ -55,23 +56,23 @@ def linear_components(
     within: NDArray[np.float64],
     n_asks: NDArray[np.int64],
 ) -> VarianceComponents:
-    """Returns the components of a measure that is the mean of single answers, such as right (1) or not (0).
+    """Estimates the components of a measure that is the mean of single answers, such as right (1) or not (0).
 
-    With M the table of means of a cell's asks and MS_e the residual mean square of its two-way fit: samples =
-    Var(mean over wordings) - MS_e / Q, wordings = Var(mean over samples) - MS_e / N, repetitions = mean of the variances
-    within cells that were asked more than once, cells = MS_e - repetitions mean(1 / n_asks); each at least 0, variances
-    with ddof 1.
+    With M the table of means of a cell's asks and MS_e the residual mean square of its two-way fit: samples = Var(mean
+    over wordings) - MS_e / Q, wordings = Var(mean over samples) - MS_e / N, repetitions = mean of the variances within
+    cells that were asked more than once, cells = MS_e - repetitions mean(1 / n_asks); each at least 0, variances with
+    ddof 1.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.
         wording: shape (n,), dense codes, at least two distinct.
-        value: shape (n,), one per (sample, wording): the mean of its asks. Some may be missing: means are then those of the
-            least-squares fit, and MS_e / Q and MS_e / N the noise that is left in them.
-        within: shape (n,), ddof 1 variance of the asks that the value is the mean of; NaN of a single ask.
-        n_asks: shape (n,), >= 1, how many they are.
+        value: shape (n,), one per (sample, wording): the mean of its asks. Some may be missing: means then come from
+            the least-squares fit, and the noise that is left in them replaces MS_e / Q and MS_e / N.
+        within: shape (n,), ddof 1 variance of the asks in the value's mean; NaN for a single ask.
+        n_asks: shape (n,), >= 1, the number of these asks.
 
     Raises:
-        ValueError: fewer than two samples, or two wordings, or so few cells that wordings cannot be told from
+        ValueError: fewer than two samples, or two wordings, or so few cells that wordings cannot be separated from
             samples.
 
     Source:
@@ -90,11 +91,10 @@ def sensitivity_components(
     p: NDArray[np.float64],
     n_classes: int,
 ) -> VarianceComponents:
-    """Returns the components of sensitivity, from the jackknife's pseudo-values Q S_i - (Q - 1) S_i^(-v).
+    """Estimates the components of sensitivity, from the jackknife's pseudo-values Q S_i - (Q - 1) S_i^(-v).
 
-    S_i is the sensitivity of sample i, S_i^(-v) the same without wording v. `samples` is the variance of S_i less MS_e / Q, and
-    `cells` the residual mean square of the pseudo-values: it holds for as many repetitions as the table has. With families, of
-    the tables of `one_wording_a_family`.
+    S_i is the sensitivity of sample i, S_i^(-v) the same without wording v. `samples` is the variance of S_i minus MS_e
+    / Q, and `cells` the residual mean square of the pseudo-values, for as many repetitions as the table has.
 
     Args:
         sample: shape (n,), dense codes, at least two distinct.
@@ -105,7 +105,7 @@ def sensitivity_components(
 
     Raises:
         ValueError: fewer than two samples, three wordings, or two classes; or so few cells that wordings
-            cannot be told from samples.
+            cannot be separated from samples.
     """
     n_wordings = int(wording.max()) + 1 if len(wording) else 0
     if n_wordings < 3 or n_classes < 2:
@@ -118,7 +118,7 @@ def sensitivity_components(
 
 
 def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArray[np.float64]) -> TwoWayFit:
-    """Returns the fit of a table of cell means; codes need not be dense."""
+    # codes need not be dense
     sample, wording = (dense_codes(each)[0] for each in (sample, wording))
     n_samples = 0 if len(value) == 0 else int(sample.max()) + 1
     n_wordings = 0 if len(value) == 0 else int(wording.max()) + 1
@@ -137,10 +137,8 @@ def _two_way(sample: NDArray[np.int64], wording: NDArray[np.int64], value: NDArr
 def _components(
     fit: TwoWayFit, repetitions: float, taken: float, by_sample: NDArray[np.float64] | None = None
 ) -> VarianceComponents:
-    """Returns the components of a fit, `taken` of the residual mean square being that of repetitions.
-
-    by_sample: the figures by which the measure varies over samples; None: those of the fit.
-    """
+    # `taken` is the part of the residual mean square due to repetitions; the measure varies over samples by the figures
+    # of `by_sample`, by default those in the fit
     own = fit.by_sample if by_sample is None else by_sample
     of_samples = fit.by_sample.var(ddof=1) - fit.sample_variance
     return VarianceComponents(

@@ -1,4 +1,4 @@
-"""The interval that a design is expected to give: its variance, degrees of freedom, half-width, and what it can detect."""
+"""Computes the interval expected of a design (variance, degrees of freedom, half-width) and what it can detect."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from promptaudit.udfs.differences.detectable import detectable_differences as fo
 from promptaudit.udfs.resampling import TAIL
 
 Kind = Literal["linear", "sensitivity"]
-"""A mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""
+"""The kind of a measure: a mean of single answers (micro-F1, accuracy, invalid rate), or sensitivity."""
 
 MEASURES_COMPARED = 8
-"""Differences that two nights are tested for in each group of answers, where no night has been compared yet."""
+"""Two nights are tested for so many differences in each group of answers, before any night has been compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """What a model is asked of one task: every sample under every wording.
+    """The requests to a model for one task: every sample under every wording.
 
     Attributes:
         n_samples: N, at least 2.
@@ -36,16 +36,16 @@ class Design:
 
     @property
     def n_requests(self) -> int:
-        """Returns N Q R."""
+        """Counts the requests, N Q R."""
         return self.n_samples * self.n_wordings * self.n_repetitions
 
 
 def half_width(components: VarianceComponents, design: Design) -> float:
-    """Returns the half-width of the 95 % interval for other samples and other wordings: t_{.975, nu} sqrt(V).
+    """Computes the half-width of the 95 % interval for other samples and other wordings: t_{.975, nu} sqrt(V).
 
-    V = s_i^2 / N + s_q^2 / Q + d / (N Q), with d the variance of a cell's mean. nu is Satterthwaite's,
-    V^2 / [(s_i^2 / N + d / (N Q))^2 / (N - 1) + (s_q^2 / Q + d / (N Q))^2 / (Q - 1)], not below the smaller of N - 1 and
-    Q - 1. Runs make their intervals likewise.
+    V = s_i^2 / N + s_q^2 / Q + d / (N Q), with d the variance of a cell's mean. nu is Satterthwaite's, V^2 / [(s_i^2 /
+    N + d / (N Q))^2 / (N - 1) + (s_q^2 / Q + d / (N Q))^2 / (Q - 1)], not below the smaller of N - 1 and Q - 1. Runs
+    compute their intervals in the same way.
 
     Returns:
         >= 0; 0 where nothing varies.
@@ -62,7 +62,7 @@ def half_widths(
     n_samples: NDArray[np.float64],
     design: Design,
 ) -> NDArray[np.float64]:
-    """Returns `half_width` at each number of samples, shape (n,); the design's own is not looked at."""
+    """Computes `half_width` at each number of samples, shape (n,); the design's own number is ignored."""
     samples, wordings = components.samples / n_samples, components.wordings / design.n_wordings
     cells = components.of_a_cell(design.n_repetitions) / (n_samples * design.n_wordings)
     total = samples + wordings + cells
@@ -80,17 +80,17 @@ def detectable_differences(
     n_comparisons: int,
     min_effect: float,
 ) -> NDArray[np.float64]:
-    """Returns the smallest difference that two nights of a design tell apart, at each number of samples.
+    """Computes the smallest difference between two nights that a design detects, at each number of samples.
 
-    Those of `promptaudit.udfs.differences.detectable`. Both nights ask the same samples under the same wordings,
-    so what these add to a figure is the same in both and drops out: SE_d^2 = 2 d / (N Q), with N - 1 degrees of
-    freedom. Between two nights of an unchanged model the noise is less, that of repetitions alone; after a change cells answer
-    anew, and d holds.
+    Computed by `promptaudit.udfs.differences.detectable`. Both nights ask the same samples under the same wordings, so
+    the effects of these are the same in both and cancel: SE_d^2 = 2 d / (N Q), with N - 1 degrees of freedom. Between
+    two nights of an unchanged model the noise is smaller, from repetitions alone; after a change cells answer
+    differently, and d applies.
 
     Args:
         components: of a table.
         n_samples: shape (n,), numbers of samples.
-        design: wordings and repetitions; its own number of samples is not looked at.
+        design: wordings and repetitions; its own number of samples is ignored.
         n_comparisons: m, at least 1.
         min_effect: the least difference that the audit's card calls one, >= 0.
 
@@ -105,7 +105,7 @@ def detectable_differences(
 def detectable_difference(
     components: VarianceComponents, design: Design, *, n_comparisons: int, min_effect: float
 ) -> float:
-    """Returns `detectable_differences` of a design at its own number of samples."""
+    """Computes `detectable_differences` of a design at its own number of samples."""
     n = np.array([design.n_samples], np.float64)
     found = detectable_differences(components, n, design, n_comparisons=n_comparisons, min_effect=min_effect)
     return float(found[0])

@@ -1,4 +1,4 @@
-"""Puts the accuracies of two runs under one scoring method side by side."""
+"""Compares the accuracies of two runs under one scoring method."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def paired_accuracies(
     accuracy: Floats,
     are_drawn: bool,  # noqa: FBT001 - as SQL calls it
 ) -> list[Values]:
-    """Returns what samples add to accuracy and to its spread over wordings in two runs.
+    """Computes what each sample contributes to accuracy and to its spread over wordings, in each of two runs.
 
     Args:
         side: shape (n,), 0 base, 1 candidate.
@@ -41,8 +41,8 @@ def paired_accuracies(
         are_drawn: see `paired_values`.
 
     Returns:
-        `accuracy`, and of two variants or more `accuracy_std`, the standard deviation (ddof 0) of their means, to which a
-        sample adds its pseudo-value. Empty without entries.
+        `accuracy`, and with two variants or more `accuracy_std`, the standard deviation (ddof 0) of their means, to
+        which a sample contributes its pseudo-value. Empty without entries.
 
     Source:
         Hua et al. 2025 for the standard deviation over templates.
@@ -94,7 +94,7 @@ def _accuracies(
 
 
 def _spread(value: NDArray[np.float64]) -> Figure:
-    """The standard deviation of wordings' means, and the pseudo-values of samples that all wordings asked."""
+    # with pseudo-values of samples that all wordings asked
     by_wording, n = np.nansum(value, axis=0), (~np.isnan(value)).sum(axis=0)
     whole = float((by_wording / n).std())
     without = ((by_wording - value) / np.maximum(n - 1, 1)).std(axis=1)

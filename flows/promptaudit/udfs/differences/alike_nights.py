@@ -1,4 +1,4 @@
-"""What a difference between nights is up to where nothing changed: what the same samples differed by between normal nights."""
+"""Estimates how far two nights differ where nothing changed: by how far normal nights differ on the same samples."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Ages = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 FEWEST_SAMPLES = 10
-"""Samples, or clusters of them, that two nights have in common, below which they say nothing of how nights differ."""
+"""Two nights with fewer common samples, or clusters of samples, are not compared."""
 PRIOR_PAIRS = 6.0
-"""Pairs of nights that the spread factor of a group starts with."""
+"""The prior of a group's spread factor weighs as much as so many pairs of nights."""
 _MOST_A_PAIR = 9.0  # so that one odd night, or an undetected step, does not widen every later test
 _STEADY_FREEDOM = 1e4  # where no sample ever varied
 _TINY = 1e-24
 
 
 class NightSpread(NamedTuple):
-    """How far neighbouring normal nights lie apart, in units of what their samples explain.
+    """How far neighbouring normal nights lie apart, relative to the spread that their samples explain.
 
     Attributes:
-        q: sum over pairs of the square of that ratio, at most 9 a pair.
+        q: sum over pairs of the square of the ratio, at most 9 a pair.
         n_pairs: pairs of neighbouring normal nights.
     """
 
@@ -34,9 +34,9 @@ class NightSpread(NamedTuple):
     n_pairs: int
 
     def factor(self, shared: NightSpread) -> float:
-        """Returns the square of the factor that widens an error, at least 1.
+        """Computes the square of the factor that widens an error, at least 1.
 
-        (6 c + 2 q / 3) / (6 + 2 P / 3), c the same of all groups together, `shared`, with a centre of 1.
+        (6 c + 2 q / 3) / (6 + 2 P / 3), where c is the same for all groups together, `shared`, with a centre of 1.
         """
         centre = max(1.0, (PRIOR_PAIRS + 2 * shared.q / 3) / (PRIOR_PAIRS + 2 * shared.n_pairs / 3))
         return max(1.0, (PRIOR_PAIRS * centre + 2 * self.q / 3) / (PRIOR_PAIRS + 2 * self.n_pairs / 3))
@@ -46,14 +46,15 @@ NO_SPREAD = NightSpread(0.0, 0)
 
 
 def unit_values(values: Floats, cluster: NDArray[np.int64] | None) -> Floats:
-    """Returns what each unit deviates by on each night: a sample by itself, or the sum over the samples of a cluster.
+    """Computes how far each unit deviates on each night. A unit is a sample, or the sum over the samples of a cluster.
 
     Args:
         values: shape (n_nights, n_samples), NaN where a sample was not asked or does not count.
         cluster: shape (n_samples,), codes of clusters; None where each sample is its own.
 
     Returns:
-        Shape (n_nights, n_units): deviations from each sample's own mean over nights; NaN where no sample of a unit counts.
+        Shape (n_nights, n_units): deviations from each sample's own mean over nights; NaN where no sample of a unit
+        counts.
     """
     deviations = values - mean_defined(values)
     if cluster is None:
@@ -65,17 +66,17 @@ def unit_values(values: Floats, cluster: NDArray[np.int64] | None) -> Floats:
 
 
 def variances_by_lag(units: Floats, age: Ages, sides: list[Flags], n_needed: int) -> Floats:
-    """Returns the variance of one night's value, by how many nights two nights lie apart.
+    """Estimates the variance of one night's value, by how many nights two nights lie apart.
 
-    gamma(k) is the mean over units and pairs of nights k apart, both of one side, of half their squared difference. Where
-    answers are kept from night to night it grows with k.
+    gamma(k) is the mean over units and pairs of nights k apart, both of one side, of half their squared difference. It
+    grows with k where answers carry over from night to night.
 
     Args:
         units: shape (n_nights, n_units), NaN where a unit has no value.
         age: shape (n_nights,), how many nights ago each was.
         sides: masks of shape (n_nights,); pairs across two sides are left out.
-        n_needed: terms below which a lag takes the value of the next shorter one that has them; the first have that of the
-            shortest one.
+        n_needed: a lag with fewer terms takes the value of the next shorter lag that has so many; the first lags take
+            the value of the shortest such lag.
 
     Returns:
         Shape (largest lag + 1,); all 0 where no two nights of a side have a unit in common.
@@ -99,10 +100,10 @@ def variances_by_lag(units: Floats, age: Ages, sides: list[Flags], n_needed: int
 
 
 def night_spread(units: Floats, age: Ages) -> NightSpread:
-    """Returns how far neighbouring normal nights lie apart.
+    """Measures how far neighbouring normal nights lie apart.
 
-    q is the sum over pairs of min(9, (sum over common units of their difference)^2 / (2 gamma G)), G the common units. Of
-    neighbours, since in the plain variance of nights a step that nobody found widens every test.
+    q is the sum over pairs of min(9, (sum over common units of their difference)^2 / (2 gamma G)), G the common units.
+    Only neighbours are compared, since an undetected step would widen every test through the plain variance of nights.
 
     Args:
         units: shape (n_nights, n_units), of the normal nights, the oldest first.
@@ -125,18 +126,18 @@ def night_spread(units: Floats, age: Ages) -> NightSpread:
 
 
 def own_variance(units: Floats, age: Ages, inside: Flags, before: Flags, like: Flags) -> tuple[float, float]:
-    """Returns the variance of a sum over units of (mean of a window - mean of nights before), and its degrees of freedom.
+    """Estimates the variance, and its freedom, of a sum over units of (mean of a window - mean of nights before).
 
-    Units and wordings are kept, nights are drawn anew: - sum over two different nights of A gamma(their lag), never less than
-    gamma of the shortest lag times the sum of the squared weights; A_st = sum over units of a_s a_t, a being 1 / w on the w
-    nights of the window that have the unit and - 1 / R on the R before.
+    Units and wordings are kept, nights are drawn anew: - sum over two different nights of A gamma(their lag), never
+    less than gamma of the shortest lag times the sum of the squared weights. A_st = sum over units of a_s a_t, where a
+    is 1 / w on the w nights of the window that have the unit and - 1 / R on the R before.
 
     Args:
         units: shape (n_nights, n_units); every unit has a value inside and before.
         age: shape (n_nights,).
         inside: the nights of the window.
-        before: the nights that it is held against.
-        like: the normal nights outside the window, which are `before` where nobody pinned a night.
+        before: the nights that it is compared with.
+        like: the normal nights outside the window; the same as `before` unless a night is pinned.
     """
     known = ~np.isnan(units)
     weights = np.zeros_like(units)
@@ -157,13 +158,13 @@ def own_variance(units: Floats, age: Ages, inside: Flags, before: Flags, like: F
 
 
 def opposite_variance(differences: Floats) -> float:
-    """Returns twice the sum of squares of the differences that go against their mean: noise moves both ways, a fall one way."""
+    """Doubles the sum of squares of the differences against their mean: noise moves both ways, a fall one way."""
     against = differences[differences * differences.sum() < 0]
     return 2 * float(against @ against)
 
 
 def carriers(differences: Floats) -> float:
-    """Returns how many units carry the mean: (sum)^2 / sum of squares of those that move with it; 0 where none moves."""
+    """Counts the units that carry the mean: (sum)^2 / sum of squares of those moving with it; 0 where none moves."""
     moving = differences[differences * differences.sum() > 0]
     squares = float(moving @ moving)
     return float(moving.sum()) ** 2 / squares if squares > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Puts the prompt stability of two runs side by side."""
+"""Compares the prompt stability of two runs."""
 
 from __future__ import annotations
 
@@ -64,8 +64,7 @@ def _alpha(
     is_given: NDArray[np.bool_],
     both: Both,
 ) -> Values:
-    """The mean of alpha over groups: labels of shape (2, n_replicates, n_annotators, n_samples), and each annotator's wording."""
-
+    # the mean over groups of labels, shape (2, n_replicates, n_annotators, n_samples), and each annotator's wording
     def alpha(run: int, wordings: NDArray[np.bool_]) -> Figure:
         figures, by_sample = [], []
         for labels, slot in groups:
@@ -86,7 +85,10 @@ def _alpha(
 
 
 def disagrees(labels: NDArray[np.signedinteger[Any]]) -> NDArray[np.bool_]:
-    """Which samples two annotators of a replicate label otherwise; labels of shape (n_replicates, n_annotators, n_samples)."""
+    """Finds the samples that two annotators of a replicate label differently.
+
+    `labels` has the shape (n_replicates, n_annotators, n_samples).
+    """
     most = labels.max(axis=1)
     least = np.where(labels == MISSING, np.iinfo(np.int16).max, labels).min(axis=1)
     return np.asarray((most > least).any(axis=0))

@@ -1,4 +1,4 @@
-"""Puts the labels of two runs of one group side by side, in every measure that is made of labels."""
+"""Compares the labels of two runs of one group, in every measure that is computed from labels."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def paired_values(
     level: Level,
     are_drawn: bool,  # noqa: FBT001 - as SQL calls it
 ) -> list[Values]:
-    """Returns what samples add to every measure of labels in two runs of one model, task and strategy.
+    """Computes what samples contribute to every measure of labels in two runs of one model, task and strategy.
 
-    There is one entry for each answer, in any order; errors and variants that take no part are not among them. An answer
-    counts where both runs have it: the same sample, variant and repetition. Where the runs share fewer than two variants, or
-    fewer than half of the smaller side's, variants of one kind (temperature, original or not) stand for each other. Variants
-    weigh equally, however often they were asked.
+    There is one entry for each answer, in any order; errors and variants that take no part are not among them. An
+    answer counts where both runs have it: the same sample, variant and repetition. Where the runs share fewer than two
+    variants, or fewer than half of the smaller side's, variants of one kind (temperature, original or not) stand for
+    each other. Variants weigh equally, however often they were asked.
 
     Args:
         side: shape (n,), 0 base, 1 candidate.
         sample: shape (n,), codes, the same in both runs.
         variant: shape (n,), codes of wordings, the same in both runs.
-        temperature: shape (n,), code of the paraphrase temperature, -1 for none. One wording may have several. -2 for what PSS
-            between variants leaves out: variants of other kinds beside temperatures that are swept.
+        temperature: shape (n,), code of the paraphrase temperature, -1 for none. One wording may have several. -2 for
+            what PSS between variants leaves out: variants of other kinds beside temperatures that are swept.
         is_original: shape (n,).
         repetition: shape (n,), from 1.
         label: shape (n,), position in the task's labels; -1 is N/A.
@@ -61,9 +61,10 @@ def paired_values(
         are_drawn: whether the difference is for other wordings though both runs have the same, as between two models.
 
     Returns:
-        A row for each measure that a run has, with a reason where the other lacks it. Of sensitivity a sample adds its own; of
-        consistency twice its mean agreement with its class less the whole; of PSS the jackknife's pseudo-value. Of
-        `label_churn` base is the disagreement of a cell's answers within a run, candidate that across the runs.
+        A row for each measure that a run has, with a reason where the other lacks it. A sample contributes its own
+        sensitivity; to consistency twice its mean agreement with its class minus the whole; to PSS the jackknife's
+        pseudo-value. In `label_churn` base is the disagreement of a cell's answers within a run, candidate the one
+        across the runs.
 
     Source:
         Errica et al. 2025 (sensitivity, consistency), Barrie et al. 2025 (PSS).
@@ -88,7 +89,6 @@ def paired_values(
 
 
 def _measured(table: AnswersTable, numbers: Floats, level: Level, *, are_drawn: bool) -> Iterator[Values]:
-    """Yields the measures of a table of answers."""
     shares, is_given = _shares(table)
     has_gold = table.gold >= 0
     n_asked = (table.labels[0] >= 0).any(axis=2).sum(axis=1)
@@ -128,10 +128,8 @@ def _measured(table: AnswersTable, numbers: Floats, level: Level, *, are_drawn: 
 
 
 def _shares(table: AnswersTable) -> tuple[Floats, NDArray[np.bool_]]:
-    """The share of each label in each cell, shape (2, n_samples, n_slots, n_classes), and which cells were asked.
-
-    Repetitions are averaged first, then asks of one wording under several temperatures.
-    """
+    # shape (2, n_samples, n_slots, n_classes); repetitions are averaged first, then asks of one wording under several
+    # temperatures
     n_asked = (table.labels[0] >= 0).sum(axis=1)  # of each ask and sample
     n_asks = np.zeros((table.n_slots, table.n_samples), np.int64)
     np.add.at(n_asks, table.ask_slot, n_asked > 0)
@@ -145,7 +143,8 @@ def _shares(table: AnswersTable) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _consistency(p_tau: Floats, gold: NDArray[np.int64]) -> Figure:
-    """1 - the mean distance over ordered pairs of a class, and twice each sample's agreement with its class less that."""
+    # 1 - the mean distance over ordered pairs of a class; each sample adds twice its agreement with its class minus the
+    # whole
     of_gold = np.flatnonzero((gold >= 0) & ~np.isnan(p_tau).any(axis=1))
     by_sample = np.full(len(gold), np.nan)
     if not len(of_gold):
@@ -161,7 +160,7 @@ def _consistency(p_tau: Floats, gold: NDArray[np.int64]) -> Figure:
 
 
 def _churn(table: AnswersTable, n_repetitions: int) -> Values:
-    """How otherwise the same cells are answered: 1 - sum over labels of p q, across the runs and within one, unbiased."""
+    # 1 - sum over labels of p q, across the runs and within one, unbiased
     n_cells = (table.n_samples, len(table.ask_slot), table.n_classes)
     counts = np.zeros((2, *n_cells))
     for run in (0, 1):

@@ -29,7 +29,7 @@ class AnswersTable:
         ask_slot: shape (n_asks,).
         ask_temperature: shape (n_asks,), -1 without one, -2 where it is in no group.
         is_original: shape (n_slots,), whether both runs have it as their original wording.
-        stratum: shape (n_slots,), as of `Slots`.
+        stratum: shape (n_slots,), as in `Slots`.
         gold: shape (n_samples,), ascending, -1 where the runs do not agree on one.
         n_classes: labels and N/A.
         samples: shape (n_samples,), their codes.
@@ -46,17 +46,17 @@ class AnswersTable:
 
     @property
     def n_slots(self) -> int:
-        """Returns the number of pairs of variants."""
+        """Counts the pairs of variants."""
         return len(self.stratum)
 
     @property
     def n_samples(self) -> int:
-        """Returns the number of samples that both runs have."""
+        """Counts the samples that both runs have."""
         return int(self.labels.shape[3])
 
     @property
     def is_redrawn(self) -> bool:
-        """Returns whether the runs have other wordings, and not the same ones."""
+        """Says whether the runs have other wordings, and not the same ones."""
         return bool((self.stratum != SAME_WORDING).any())
 
 
@@ -71,7 +71,7 @@ def answers_table(
     gold: NDArray[np.int64],
     n_classes: int,
 ) -> AnswersTable | str:
-    """Returns the answers that both runs have, or why there are none. Arguments are those of `paired_values`."""
+    """Collects the answers that both runs have, or says why there are none. Takes the arguments of `paired_values`."""
     kept = samples_of_both(side, sample)
     if kept is None:
         return OTHER_SAMPLES
@@ -85,14 +85,14 @@ def answers_table(
     side, slot, label, gold = side[kept], slot[kept], label[kept], gold[kept]
     unit, samples = dense_codes(sample[kept])
     layer, _ = dense_codes(repetition[kept])
-    # a wording's temperature and whether it is the original are one number: an ask is that and the slot
+    # an ask is a slot with one number for the wording's temperature and whether it is the original
     ask, asks = dense_codes(slot * len(kinds) + kind_code[kept])
     n_samples = int(unit.max()) + 1
     labels = np.full((2, len(asks), int(layer.max()) + 1, n_samples), MISSING, np.int16)
     codes = np.where(label < 0, n_classes - 1, label).astype(np.int16)
     order = np.argsort(
         -codes, kind="stable"
-    )  # where an answer stands twice, its first label counts, in any order of rows
+    )  # where an answer stands twice, the label that is first in the task counts, in any order of rows
     labels[side[order], ask[order], layer[order], unit[order]] = codes[order]
     labels[:, (labels == MISSING).any(axis=0)] = MISSING
 
@@ -114,7 +114,7 @@ def answers_table(
 
 
 def _without_empty(table: AnswersTable) -> AnswersTable | str:
-    """Returns the table less asks, repetitions and samples without an answer; `is_original` comes in per ask."""
+    # `is_original` comes in per ask
     is_given = table.labels[0] != MISSING
     n_cells = is_given.sum(axis=(0, 1))
     is_given &= n_cells >= FEWEST_CELLS * n_cells.max(initial=0)

@@ -23,7 +23,7 @@ def available(
     repetition: NDArray[np.int64],
     gold: NDArray[np.int64],
 ) -> set[str]:
-    """Returns the measures that the answers of one run allow."""
+    """Lists the measures that the answers of one run allow."""
     if len(variant) == 0:
         return set()
     names = {"invalid_rate", "label_churn"}
@@ -38,5 +38,5 @@ def available(
 
 
 def lacking(measure: str, run: str) -> str:
-    """Returns why a measure that the other run has is not compared."""
+    """Says why a measure that the other run has is not compared."""
     return f"{run} {_LACKS.get(measure, 'has no answers')}"

@@ -1,4 +1,4 @@
-"""Judges the best of several candidates, each held against the same original: what holds whichever of them is chosen."""
+"""Compares several candidates with the same original, so that the figures hold for whichever of them is chosen."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _PURPOSE = 64
 
 
 class Candidate(NamedTuple):
-    """How far a candidate lies from the original, whichever of all is looked at.
+    """How far a candidate lies from the original; interval and p-value hold for the best of all candidates.
 
     Attributes:
         difference: the mean over samples.
         low, high: 95 % interval.
-        p_value: chance that any of them lies as far from the original although all are equal to it, two-sided, in (0, 1].
+        p_value: probability that any candidate lies as far from the original if all are equal to it, two-sided, in (0,
+            1].
     """
 
     difference: float
@@ -30,22 +31,24 @@ class Candidate(NamedTuple):
 
 
 def best_of(differences: NDArray[np.float64], cluster: NDArray[np.int64], seed: int) -> list[Candidate]:
-    """Returns how far candidates lie from the original, for other samples; none below FEWEST_SAMPLES samples or clusters.
+    """Computes how far candidates lie from the original; none below FEWEST_SAMPLES samples or clusters.
 
-    An interval is D -+ c SE, SE of `between_samples`. c is the .95 quantile, at least that of t, of the largest t of all
-    candidates where each cluster keeps or turns the sign of what it adds beyond D, the same for all, N_SIGNS times; p is the
-    share of these that reach D / SE. It is at least that of t, and where no share reaches it that of t times m.
+    An interval is D -+ c SE, SE from `between_samples`. N_SIGNS times each cluster keeps or turns the sign of its
+    contribution beyond D, the same for all candidates. c is the .95 quantile of the largest t of all candidates over
+    these draws, and at least the quantile of t; p is the share of draws that reach D / SE. p is at least the p-value of
+    t, and where no draw reaches D / SE at least the smaller of m times that p-value and 1 / N_SIGNS.
 
-    Each turn has the t of its own spread. With the spread as it was, the best of equal candidates is told from the original in
-    .05 to .09 of tables of 20 samples or clusters, in the place of .01 to .03.
+    Each draw has the t of its own spread. With the observed spread, the best of equal candidates is found to differ
+    from the original in .05 to .09 of tables of 20 samples or clusters, instead of .01 to .03.
 
     Args:
-        differences: shape (n_samples, m), of each candidate less the original, whose own column may stand among them.
-        cluster: shape (n_samples,), codes of what samples have in common; each its own where nothing.
+        differences: shape (n_samples, m), of each candidate minus the original, whose own column may be among them.
+        cluster: shape (n_samples,), codes of clusters of samples; a sample without a cluster has its own code.
         seed: of the signs.
 
     Source:
-        The largest of several t as in Westfall and Young 1993; signs of each cluster as in Cameron, Gelbach and Miller 2008.
+        The largest of several t as in Westfall and Young 1993; signs of each cluster as in Cameron, Gelbach and Miller
+        2008.
     """
     found = [each for own in differences.T if (each := between_samples(own, 1, cluster)) is not None]
     if not found:

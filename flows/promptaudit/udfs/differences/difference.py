@@ -1,4 +1,4 @@
-"""Judges a difference of two sides by samples: its error, its interval and its p-value, the only ones there are."""
+"""Judges a difference between two sides by samples: all its errors, intervals and p-values are made here."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from promptaudit.udfs.differences.alike_nights import (
 from promptaudit.udfs.resampling import mean_defined, t_quantile
 
 FULL_RULE = 3
-"""Normal nights below which nothing is known of how they wander."""
+"""With fewer normal nights than this, nothing is known of how nights vary."""
 FEWEST_LIKE = 2
-"""Normal nights that ask the samples of a night, below which nothing says by how much these differ: panels go round."""
+"""With fewer normal nights that ask a night's samples, their variation is unknown: panels ask samples in turn."""
 
 
 class Sides(NamedTuple):
-    """Which nights a difference is between, shape (n_nights,) each.
+    """The nights that a difference is between, shape (n_nights,) each.
 
     Attributes:
         age: how many nights ago each was.
         inside: the nights of the one side.
-        before: the nights that it is held against.
-        like: normal nights, which say how far nights differ.
+        before: the nights that it is compared with.
+        like: normal nights, which show how far nights differ.
     """
 
     age: Ages
@@ -46,16 +46,16 @@ class Sides(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Returns whether there are normal nights enough: 3, and half as many as there are inside."""
+        """Says whether there are enough normal nights: 3, and half as many as there are inside."""
         return bool(self.like.sum() >= max(FULL_RULE, self.inside.sum() / 2))
 
 
 class WordingsError(NamedTuple):
-    """What wordings drawn anew add to the variance of a difference, 0 where they are kept.
+    """The variance that wordings drawn anew add to a difference, 0 where wordings are kept.
 
     Attributes:
-        excess: by how much their variance exceeds what single answers make of it.
-        variance: whole, which says how uncertain the excess is.
+        excess: their variance beyond the part that comes from single answers.
+        variance: the whole variance, from which the uncertainty of the excess follows.
         freedom: degrees of freedom of the whole.
     """
 
@@ -72,11 +72,11 @@ class Difference(NamedTuple):
 
     Attributes:
         mean: the difference.
-        variance: of that mean, not widened.
-        factor: the square of what widens it, at least 1.
+        variance: of the mean, not widened.
+        factor: the square of the factor that widens the error, at least 1.
         degrees_of_freedom: of both together.
-        least_p: what chance alone makes of the samples that carry it: each of them had its odd nights just now.
-        carried_by: how many these are.
+        least_p: the least p-value: the probability that every sample that carries the mean had its odd nights just now.
+        carried_by: how many samples carry it.
         n_samples: samples that count on both sides.
     """
 
@@ -90,24 +90,23 @@ class Difference(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Returns the widened standard error."""
+        """Computes the widened standard error."""
         return math.sqrt(self.factor * self.variance)
 
     def p_value(self, *, is_one_sided: bool = False) -> float:
-        """Returns the chance of as large a difference where nothing changed."""
+        """Computes the probability of as large a difference where nothing changed."""
         t = self.mean / self.error
         by_size = stdtr(self.degrees_of_freedom, -t if is_one_sided else -abs(t)) * (1 if is_one_sided else 2)
         return max(float(by_size), self.least_p)
 
     @property
     def half_width(self) -> float:
-        """Returns half the width of the two-sided 95 % interval."""
+        """Computes half the width of the two-sided 95 % interval."""
         return t_quantile(self.degrees_of_freedom) * self.error
 
 
 class _Units(NamedTuple):
-    """The differences of samples, summed over clusters where these are named."""
-
+    # differences of samples, summed over clusters where there are any
     values: Floats
     mean: float
     n_samples: int
@@ -116,7 +115,7 @@ class _Units(NamedTuple):
 
 
 def _units_of(differences: Floats, cluster: NDArray[np.int64] | None, n_wordings: int) -> _Units | None:
-    """Returns None below FEWEST_SAMPLES samples or clusters."""
+    # None below FEWEST_SAMPLES samples or clusters
     n = len(differences)
     units = differences if cluster is None else sums_of(differences, cluster)
     if len(units) < FEWEST_SAMPLES:
@@ -137,20 +136,20 @@ def between_nights(
     spread: NightSpread,
     shared: NightSpread,
 ) -> Difference | None:
-    """Returns how far nights lie from those before them, samples and wordings kept; None below FEWEST_SAMPLES of them.
+    """Computes how far nights lie from earlier ones, samples and wordings kept; None below FEWEST_SAMPLES.
 
-    Its variance is the largest of what normal nights as far apart differ by, the movement the other way, and, of what is no
-    rate and where too few normal nights asked these samples, the spread over samples: G / (G - 1) (sum over clusters of the
-    squared sums of deviations + 1 / Q^2) / n^2, G the clusters.
+    Its variance is the largest of: the variance of normal nights as far apart; the movement against the mean; and, for
+    a figure that is no rate or where too few normal nights asked these samples, the spread over samples: G / (G - 1)
+    (sum over clusters of the squared sums of deviations + 1 / Q^2) / n^2, G the clusters.
 
     Args:
         values: shape (n_nights, n_samples), NaN where a sample was not asked or does not count.
-        sides: which nights are held against which.
+        sides: the nights that are compared.
         n_wordings: Q.
         cluster: shape (n_samples,), codes of clusters; None where each sample is its own.
-        is_rate: whether noise alone does not move the figure: of other figures the spread over samples counts too.
+        is_rate: whether noise alone leaves the figure where it is; in other figures the spread over samples counts too.
         spread: of the normal nights.
-        shared: the same of all groups together.
+        shared: the same for all groups together.
     """
     differences = mean_defined(values[sides.inside]) - mean_defined(values[sides.before])
     counts = ~np.isnan(differences)
@@ -187,15 +186,15 @@ def between_samples(
     of_nights: float = 0.0,
     n_pairs: int = 0,
 ) -> Difference | None:
-    """Returns a difference for other samples, and for other wordings where these are drawn anew; None below FEWEST_SAMPLES.
+    """Computes a difference for other samples, and other wordings if drawn anew; None below FEWEST_SAMPLES.
 
     Args:
-        differences: shape (n_samples,), of one side less the other.
+        differences: shape (n_samples,), one side minus the other.
         n_wordings: Q.
         cluster: shape (n_samples,), codes of clusters; None where each sample is its own.
-        wordings: what other wordings add to the variance.
-        of_nights: what other nights add to it.
-        n_pairs: pairs of neighbouring nights that say so.
+        wordings: the variance that other wordings add.
+        of_nights: the variance that other nights add.
+        n_pairs: pairs of neighbouring nights that this is estimated from.
     """
     units = _units_of(differences, cluster, n_wordings)
     return None if units is None else _of_samples(units, wordings, of_nights, n_pairs)
@@ -210,11 +209,9 @@ def _of_samples(units: _Units, wordings: WordingsError, of_nights: float = 0.0, 
 
 
 def _ways(differences: Floats, counts: NDArray[np.bool_], n_like: int) -> float:
-    """In how many ways the odd nights of a sample may lie among all nights, for each that they may lie in the window.
-
-    C(R + w, w) where the whole window moved; m of its nights are odd where the difference sits in m of them, and then it is
-    C(R + w, m) / C(w, m).
-    """
+    # in how many ways the odd nights of a sample may lie among all nights, for each way that they may lie in the
+    # window: C(R + w, w) where the whole window moved; where the difference sits in m of its nights, C(R + w, m) / C(w,
+    # m)
     by_night = mean_defined(differences[:, counts].T)
     moving = by_night[by_night * np.nansum(by_night) > 0]
     n_inside = max(1, nights_a_sample(differences[:, counts]))
@@ -224,11 +221,11 @@ def _ways(differences: Floats, counts: NDArray[np.bool_], n_like: int) -> float:
 
 
 def nights_a_sample(values: Floats) -> int:
-    """Returns how many of these nights ask a sample on average, rounded: all of them unless panels go round."""
+    """Counts how many nights ask a sample on average, rounded: all of them unless panels ask samples in turn."""
     return round(float((~np.isnan(values)).sum(axis=0).mean())) if values.size else 0
 
 
 def sums_of(values: Floats, cluster: NDArray[np.int64]) -> Floats:
-    """Returns the sum of the values of each cluster, in the order of their codes."""
+    """Sums the values of each cluster, in the order of the clusters' codes."""
     _, code = np.unique(cluster, return_inverse=True)
     return np.asarray(np.bincount(code, weights=values), np.float64)

@@ -1,4 +1,4 @@
-"""Measures what a majority vote over the wordings would bring: its accuracy, and the gain over the original wording."""
+"""Measures the accuracy of a majority vote over the wordings, and its gain over the original wording."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_ANSWER = -1
 
 
 class MajorityVote(NamedTuple):
-    """The accuracy of the vote and its gain over the original, each with a 95 % interval; NaN where it is not known."""
+    """The accuracy of the vote and its gain over the original, each with a 95 % interval; NaN where unknown."""
 
     accuracy: float
     low: float
@@ -41,23 +41,23 @@ def majority_vote(
     is_right: SmallIntegers,
     is_original: SmallIntegers,
 ) -> MajorityVote:
-    """Returns how often the label that most wordings give a sample is right, and how much more often than the original's.
+    """Computes how often the label that most wordings give is right, and how much more often than the original's.
 
-    A wording has one vote a sample, its first answer. An answer that could not be read is no vote; where no wording has one the
-    sample is wrong. Of labels with equally many votes each counts as drawn by chance.
+    A wording has one vote a sample, its first answer. An answer that could not be read is no vote; where no wording has
+    one the sample is wrong. Of labels with equally many votes each counts as drawn by chance.
 
     Args:
         sample: shape (n,), dense codes; samples that the original has no answer to are left out.
-        cluster: shape (n,), dense codes of what samples have in common; each its own where nothing.
+        cluster: shape (n,), dense codes of clusters of samples; a sample without a cluster has its own code.
         variant: shape (n,), dense codes of the wordings.
-        label: shape (n,), which label the wording gave, -1 for none that could be read; one row per (sample, variant).
+        label: shape (n,), the label that the wording gave, -1 where none could be read; one row per (sample, variant).
         is_right: shape (n,), 1 where that label is right and 0 elsewhere.
         is_original: shape (n,), 1 where the wording is the original and 0 elsewhere.
 
     Returns:
-        `accuracy` in [0, 1], with `low` and `high` of `two_way_interval`, as if no sample had a cluster; `gain` in [-1, 1], with
-        the ends of `between_samples`: both for other samples under these wordings. All NaN with fewer than 3 wordings, without an
-        original; the gain's interval also where samples or clusters are too few.
+        `accuracy` in [0, 1], with `low` and `high` of `two_way_interval`, as if no sample had a cluster; `gain` in [-1,
+        1], with the ends of `between_samples`: both for other samples under these wordings. All NaN with fewer than 3
+        wordings, without an original; the gain's interval also where samples or clusters are too few.
 
     Example:
         Three wordings, of which the first, the original, is wrong on every second of 40 samples and no other one is:
@@ -93,7 +93,6 @@ def majority_vote(
 def _chance_right(
     place: NDArray[np.int64], label: NDArray[np.int32], is_right: NDArray[np.bool_], n_samples: int
 ) -> NDArray[np.float64]:
-    """The chance that each sample's vote is right, shape (n_samples,)."""
     is_vote = label != NO_ANSWER
     votes = np.zeros((n_samples, int(label.max(initial=0)) + 1), np.int64)
     np.add.at(votes, (place[is_vote], label[is_vote]), 1)

@@ -16,11 +16,11 @@ OTHER_VARIANTS = "other variants"
 
 
 FEWEST_CELLS = 0.9
-"""Part of the cells that other samples have, below which a sample does not count."""
+"""A sample counts only with at least this part of the cells of the sample that has most."""
 
 
 def samples_of_both(side: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-    """Returns whether each entry is of a sample that both runs have, of shape (n,); None with fewer than two such samples.
+    """Marks the entries whose sample both runs have, shape (n,); None with fewer than two such samples.
 
     Args:
         side: shape (n,), 0 base, 1 candidate.
@@ -34,7 +34,7 @@ def samples_of_both(side: NDArray[np.int64], sample: NDArray[np.int64]) -> NDArr
 
 
 class Slots(NamedTuple):
-    """The pairs of variants, one of each run.
+    """The pairs of variants, one variant from each run.
 
     Attributes:
         slot: shape (n,), the pair that each entry belongs to, -1 for a variant that is left out.
@@ -49,7 +49,7 @@ class Slots(NamedTuple):
 
 
 def match_variants(side: NDArray[np.int64], variant: NDArray[np.int64], kind: NDArray[np.int64]) -> Slots:
-    """Returns pairs of the variants of two runs.
+    """Pairs the variants of two runs.
 
     Where at least two wordings are shared, and at least half of the smaller side's (or each side has one, the same),
     those alone are paired. Elsewhere the shared ones are paired and the others kind by kind in ascending order of their

@@ -1,4 +1,4 @@
-"""Judges what two runs, or two models, differ by in one measure, from what samples add to it in either."""
+"""Judges the difference of two runs, or two models, in one measure, from each sample's contributions to it."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _GROWS = 0.05  # chance below which the disagreement of normal nights grows with
 
 
 class Compared(NamedTuple):
-    """What two runs differ by in one measure; NaN where undefined.
+    """The difference of two runs in one measure; NaN where undefined.
 
     Attributes:
-        difference: candidate less base.
+        difference: candidate minus base.
         low, high: its 95 % interval.
-        p_value: two-sided; of `label_churn` one-sided.
+        p_value: two-sided; for `label_churn` one-sided.
         standard_error: widened by how much normal nights vary more than their samples explain.
-        degrees_of_freedom: of it.
+        degrees_of_freedom: of the standard error.
         n_samples: samples of both runs that count.
-        n_alike_nights: normal nights that say how far two nights differ; below 3 it is not known.
+        n_alike_nights: normal nights that show how far two nights differ; with fewer than 3 this is not known.
         spread_factor: factor by which these widen the error, at least 1.
-        night_sd: what nights alone move the figure by: 0 where nights are kept.
+        night_sd: standard deviation of the figure due to nights alone; 0 where nights are kept.
         reason: why there is no interval, or why nothing is confirmed; None where there is and it may be.
     """
 
@@ -66,14 +66,14 @@ class Compared(NamedTuple):
 
 
 class AlikeNights(NamedTuple):
-    """What normal nights say of a measure: entries of a night and a sample each, and how far neighbouring nights lie apart.
+    """A measure on normal nights: entries of a night and a sample each, and how far neighbouring nights lie apart.
 
     Attributes:
         age: shape (n,), how many nights ago.
         sample: shape (n,), codes.
         value: shape (n,).
         spread: of these nights.
-        shared: the sum of the same over all groups that are compared.
+        shared: the sum of `spread` over all groups that are compared.
     """
 
     age: Sequence[int] = ()
@@ -83,7 +83,7 @@ class AlikeNights(NamedTuple):
     shared: NightSpread = NO_SPREAD
 
     def table(self, samples: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Returns the ages, falling, and values of shape (n_nights, n_samples) of these samples; NaN where there is none."""
+        """Tabulates these samples: ages, falling, and values, shape (n_nights, n_samples), NaN where missing."""
         age, sample = np.array(self.age, np.int64), np.array(self.sample, np.int64)
         ages, place = np.unique(-age, return_inverse=True)
         column = {code: number for number, code in enumerate(samples.tolist())}
@@ -95,13 +95,13 @@ class AlikeNights(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """The cluster of each sample; codes, the same length."""
+    """The cluster of each sample: two lists of codes of one length."""
 
     sample: Sequence[int]
     cluster: Sequence[int]
 
     def of(self, sample: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Returns the clusters of samples; None where each is its own."""
+        """Looks up the clusters of samples; None where each sample is its own."""
         known = dict(zip(self.sample, self.cluster, strict=True))
         own = np.array([known[code] for code in sample.tolist()], np.int64)
         return own if len(np.unique(own)) < len(own) else None
@@ -122,7 +122,7 @@ def compare_values_of(
     candidate_age: int,
     nights: AlikeNights,
 ) -> Compared:
-    """Returns `compare_values`."""
+    """Runs `compare_values` on arguments as SQL passes them."""
     return compare_values(
         sample,
         clusters.of(sample),
@@ -150,24 +150,25 @@ def compare_values(
     are_apart: bool,
     ages: tuple[int, int],
 ) -> Compared:
-    """Returns the difference of two runs in one measure with its interval and p-value.
+    """Computes the difference of two runs in one measure with its interval and p-value.
 
     Args:
         sample: shape (n,), codes.
-        cluster: shape (n,), codes of what samples have in common; None where each is its own.
+        cluster: shape (n,), codes of clusters of samples; None where each sample is its own.
         values: shape (2, n), what each sample adds in the base and in the candidate.
         n_wordings: Q.
         nights: normal nights of the same samples under the same wordings.
-        wordings: what other wordings would add to the variance.
-        is_rate: whether noise alone does not move the measure.
+        wordings: the variance that other wordings would add.
+        is_rate: whether noise alone leaves the measure where it is.
         are_kept: whether the claim is about these samples under these wordings; else about others of their kind.
         are_apart: whether the runs were asked at different times.
         ages: how many nights ago each of them was.
 
     Returns:
-        A difference of nights where samples and wordings are kept and three normal nights are known. Elsewhere it is one for
-        other samples, to which wordings, and nights as far as they are known, add. Without three normal nights of runs that
-        were asked apart `n_alike_nights` is below 3, and nothing is confirmed. Exchanging the runs turns the signs alone.
+        A difference of nights where samples and wordings are kept and three normal nights are known. Elsewhere a
+        difference for other samples, with the variance of wordings added, and of nights as far as it is known. Without
+        three normal nights of runs that were asked apart `n_alike_nights` is below 3, and nothing is confirmed.
+        Exchanging the runs only turns the signs.
     """
     ages_alike, like = nights.table(sample)
     n_like = nights_a_sample(like) if len(like) >= FULL_RULE else 0
@@ -199,7 +200,7 @@ def compare_values(
 def _of_nights(
     ages: NDArray[np.int64], like: NDArray[np.float64], cluster: NDArray[np.int64] | None, nights: AlikeNights
 ) -> float:
-    """The variance that nights add to a figure beyond what its samples explain."""
+    # the variance that nights add to a figure beyond the part that its samples explain
     units = unit_values(like, cluster)
     gamma = variances_by_lag(units, ages, [np.ones(len(like), bool)], FEWEST_SAMPLES)
     n_samples = int((~np.isnan(like)).any(axis=0).sum())
@@ -243,7 +244,10 @@ def compare_churn_of(
     nights: AlikeNights,
     other_ages: Sequence[int],
 ) -> Compared:
-    """Returns `compare_churn` of entries of two normal nights and a sample each; `nights` has the age of the one of these."""
+    """Runs `compare_churn` on entries of two normal nights and a sample each.
+
+    `nights` holds the age of one of the two nights, `other_ages` of the other.
+    """
     ages = np.array(nights.age, np.int64), np.array(other_ages, np.int64)
     lags: dict[tuple[int, int], int] = {}
     place = [
@@ -265,10 +269,10 @@ def compare_churn(
     apart: NDArray[np.float64],
     lags: NDArray[np.int64],
 ) -> Compared:
-    """Returns how much more the same cells are answered otherwise in two runs than on two normal nights as far apart.
+    """Computes how much more often two runs answer the same cells differently than two normal nights as far apart.
 
     Args:
-        cluster: shape (n,), codes of what samples have in common; None where each is its own.
+        cluster: shape (n,), codes of clusters of samples; None where each sample is its own.
         within: shape (n,), disagreement of a cell's answers within a run; NaN where it was asked once.
         across: shape (n,), disagreement across the runs.
         n_wordings: Q.
@@ -277,8 +281,9 @@ def compare_churn(
         lags: shape (n_pairs,), nights between these.
 
     Returns:
-        See `Compared`; p is one-sided. It is held against the normal pairs at the nearest lags, three at least. Without any,
-        against the disagreement within the runs, which says nothing of nights: `n_alike_nights` is 0 then.
+        See `Compared`; p is one-sided. The runs are compared with the normal pairs at the nearest lags, three at least.
+        Without any, with the disagreement within the runs, which shows nothing about nights: `n_alike_nights` is 0
+        then.
     """
     is_known = (~np.isnan(apart)).sum(axis=1) >= FEWEST_SAMPLES
     apart, lags = apart[is_known], lags[is_known]
@@ -319,7 +324,7 @@ def compare_churn(
 
 
 def _grows(lags: NDArray[np.int64], means: NDArray[np.float64]) -> bool:
-    """Whether nights farther apart disagree more: the slope over pairs of nights, one-sided."""
+    # one-sided, by the slope over pairs of nights
     if np.ptp(lags) == 0 or len(lags) <= 2:
         return False
     away = lags - lags.mean()

@@ -24,13 +24,13 @@ TOO_FEW_WORDINGS = f"too few wordings: {FEWEST_DRAWN} are needed at each tempera
 
 
 class Trend(NamedTuple):
-    """What PSS changes by from the lowest temperature to the highest, along the line of least squares; NaN where undefined.
+    """The change of PSS from the lowest to the highest temperature, along the line of least squares; NaN if undefined.
 
     Attributes:
-        difference: at the highest temperature less at the lowest.
+        difference: PSS at the highest temperature minus PSS at the lowest, on the line.
         low, high: its 95 % interval, for other samples and other wordings.
         p_value: two-sided.
-        n_temperatures: how many there are.
+        n_temperatures: how many temperatures have a PSS.
         n_samples: samples that every temperature has.
         reason: why there is no interval; None where there is.
     """
@@ -54,17 +54,17 @@ def stability_trend(
     cluster: SmallIntegers,
     level: Level,
 ) -> Trend:
-    """Returns the trend of PSS with the temperature of the rephraser, undefined below two temperatures with a PSS.
+    """Computes the trend of PSS with the temperature of the rephraser; undefined below two temperatures with a PSS.
 
-    Each temperature has wordings of its own, so what other wordings would change is the sum over temperatures.
+    Each temperature has wordings of its own, so the variance that other wordings add is the sum over temperatures.
 
     Args:
         temperature: shape (n,), of the rephraser.
         sample: shape (n,), codes.
         annotator: shape (n,), codes, of the wordings of one temperature.
         replicate: shape (n,), any codes.
-        label: shape (n,), as of `prompt_stability`.
-        cluster: shape (n,), codes of what samples have in common; a sample without is one.
+        label: shape (n,), as in `prompt_stability`.
+        cluster: shape (n,), codes of clusters of samples; a sample without a cluster has its own code.
         level: nominal, ordinal or interval.
 
     Source:
@@ -116,7 +116,7 @@ def stability_trend(
 
 
 def _by_sample(annotations: Annotations, numbers: FloatArray, level: Level, n_samples: int) -> tuple[float, FloatArray]:
-    """Alpha, and what each sample adds to it, NaN where nothing."""
+    # alpha, and what each sample adds to it, NaN for samples without a value
     figure, found = alpha_with_pseudo_values(annotations, numbers, level)
     values = np.full(n_samples, np.nan)
     values[found.sample] = found.value
@@ -124,7 +124,7 @@ def _by_sample(annotations: Annotations, numbers: FloatArray, level: Level, n_sa
 
 
 def _by_wording(annotations: Annotations, numbers: FloatArray, level: Level, values: FloatArray) -> FloatArray:
-    """What each sample adds to alpha under each wording, shape (n_wordings, n_samples): by leaving the wording out."""
+    # what each sample adds to alpha under each wording, shape (n_wordings, n_samples), by leaving the wording out
     n = annotations.label.shape[1]
     others = ~np.eye(n, dtype=np.bool_)
     without = [

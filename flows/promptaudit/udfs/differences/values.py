@@ -1,4 +1,4 @@
-"""What each sample adds to a measure in two runs, and what other wordings would change of the difference."""
+"""Computes what each sample adds to a measure in two runs, and the variance that other wordings add."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ FEWEST_DRAWN = 3  # wordings: the spread of two is known to one degree of freedo
 
 
 class Values(NamedTuple):
-    """What samples add to one measure in two runs, on what both have.
+    """What samples add to one measure in two runs, over the samples and wordings that both have.
 
     Attributes:
         measure: its name.
         base: figure of the base run, NaN where undefined.
-        candidate: of the candidate run.
-        wordings: what other wordings would add to the variance of the difference.
+        candidate: figure of the candidate run.
+        wordings: the variance that other wordings would add to the difference.
         is_redrawn: whether the runs have other wordings, and not the same ones.
-        are_wordings_drawn: whether what other wordings would add is known, and so the difference is for these too.
+        are_wordings_drawn: whether the variance of other wordings is known, and so the difference is for these too.
         n_wordings: wordings a side.
         n_repetitions: the most repetitions of a wording that both runs have.
-        reason: why the runs have no verdict in it; None where they may.
+        reason: why there is no verdict; None where there may be one.
         sample: codes of the samples.
         in_base: what each adds in the base run; the mean is `base`.
-        in_candidate: in the candidate run.
+        in_candidate: what each adds in the candidate run.
     """
 
     measure: str
@@ -51,23 +51,23 @@ class Values(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure of one run under some of its wordings, and what each sample adds to it, shape (n_samples,), NaN for nothing."""
+    """A figure of one run under some wordings, and what each sample adds to it, shape (n_samples,), NaN for nothing."""
 
     figure: float
     by_sample: Floats
 
 
 OfWordings = Callable[[int, NDArray[np.bool_]], Figure]
-"""The figure of a run, 0 or 1, under the wordings that a mask of them keeps."""
+"""A function that computes the figure of a run, 0 or 1, under the wordings that a mask keeps."""
 
 
 def absent(measure: str, reason: str) -> Values:
-    """Returns a row without figures that says why."""
+    """Builds a row without figures that gives the reason."""
     return Values(measure, np.nan, np.nan, KEPT, False, False, 0, 0, reason, [], [], [])  # noqa: FBT003 - a row
 
 
 class Both(NamedTuple):
-    """What both runs have.
+    """The samples and wordings that both runs have.
 
     Attributes:
         samples: shape (n_samples,), their codes.
@@ -85,9 +85,10 @@ class Both(NamedTuple):
 
 
 def values_of(measure: str, figure: OfWordings, is_given: NDArray[np.bool_], both: Both) -> Values:
-    """Returns the row of a measure: of both runs its figure and what samples add to it, moved so that their mean is the figure.
+    """Computes the row of a measure: its figure in both runs, and what samples add to it.
 
-    `is_given` says which wordings asked each sample, shape (n_samples, n_wordings).
+    What samples add is moved so that its mean is the figure. `is_given` marks the wordings that asked each sample,
+    shape (n_samples, n_wordings).
     """
     everything = np.ones(is_given.shape[1], np.bool_)
     runs = [figure(run, everything) for run in (0, 1)]
@@ -118,10 +119,8 @@ def values_of(measure: str, figure: OfWordings, is_given: NDArray[np.bool_], bot
 def _wordings_error(
     figure: OfWordings, by_sample: Floats, is_given: NDArray[np.bool_], *, is_redrawn: bool
 ) -> WordingsError:
-    """What other wordings would add: of each run's own where they were drawn anew in each, else of the differences.
-
-    What a sample adds under a wording is Q x_i - (Q - 1) x_i(without it); of a mean that is the cell itself.
-    """
+    # of each run's own wordings where they were drawn anew in each, else of the differences. What a sample adds under a
+    # wording is Q x_i - (Q - 1) x_i(without it); for a mean that is the cell itself.
     n_wordings = is_given.shape[1]
     others = ~np.eye(n_wordings, dtype=np.bool_)
     cells = np.stack(
@@ -135,10 +134,11 @@ def _wordings_error(
 
 
 def wordings_error(tables: Sequence[Floats] | Floats, weights: Sequence[float] | None = None) -> WordingsError:
-    """Returns what other wordings would add to the variance of a sum of figures; KEPT where one has fewer than two wordings.
+    """Estimates the variance that other wordings add to a sum of figures; KEPT if one has fewer than two wordings.
 
     Args:
-        tables: of each figure what samples add to it under each wording, shape (n_wordings, n_samples), NaN for nothing.
+        tables: one for each figure: what samples add to it under each wording, shape (n_wordings, n_samples), NaN for
+            nothing.
         weights: of each figure in the sum; None weighs each once.
     """
     whole, both, freedom = 0.0, 0.0, 0.0
@@ -154,7 +154,10 @@ def wordings_error(tables: Sequence[Floats] | Floats, weights: Sequence[float] |
 
 
 def mean_of(value: Floats) -> OfWordings:
-    """The mean over samples of their mean over wordings; value of shape (2, n_samples, n_wordings), NaN where not asked."""
+    """Builds the function that averages over wordings, then over samples.
+
+    `value` has the shape (2, n_samples, n_wordings), NaN where not asked.
+    """
 
     def mean(run: int, wordings: NDArray[np.bool_]) -> Figure:
         own = mean_defined(value[run][:, wordings].T)

@@ -1,4 +1,4 @@
-"""Says in a word what a difference is: the one ladder of verdicts on two sides."""
+"""Gives the verdict on a difference of two sides; all comparisons use these rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptaudit.udfs.sql_function import sql_function
 
 Verdict = Literal["regressed", "improved", "changed", "unconfirmed", "same", "none_shown"]
 LEVEL = 0.05
-"""Of comparisons that somebody asks for."""
+"""The level of comparisons that somebody asks for."""
 
 
 @sql_function()
@@ -25,21 +25,22 @@ def difference_verdict(
     is_unconfirmed: bool,  # noqa: FBT001 - as SQL calls it
     is_one_sided: bool,  # noqa: FBT001
 ) -> Verdict:
-    """Returns what a difference is.
+    """Decides the verdict on a difference.
 
     Args:
-        difference: candidate less base.
+        difference: candidate minus base.
         low: lower end of its interval.
         high: upper end.
-        q_value: its p-value, adjusted for all that is judged beside it.
+        q_value: its p-value, adjusted for all that is judged together with it.
         min_effect: smallest difference that counts.
-        worse: 1 where more of the measure is worse, -1 where less is, 0 where any change is told as one.
-        is_unconfirmed: whether nights lie between the sides, of which nothing is known.
-        is_one_sided: whether less of it than expected is no change either, as of `label_churn`.
+        worse: 1 where more of the measure is worse, -1 where less is, 0 where the verdict on any change is `changed`.
+        is_unconfirmed: whether nights of unknown variation lie between the sides.
+        is_one_sided: whether a value below the expected one is no change either, as in `label_churn`.
 
     Returns:
-        `regressed`, `improved` or `changed` where q is at most .05 and the difference is min_effect or more, `unconfirmed` where
-        nothing is known of the nights between; `same` where the interval lies within min_effect; else `none_shown`.
+        `regressed`, `improved` or `changed` where q is at most .05 and the difference is min_effect or more,
+        `unconfirmed` where also the variation of the nights between is unknown; `same` where that is known and the
+        interval lies within min_effect; else `none_shown`.
 
     Example:
         >>> difference_verdict(-0.03, -0.05, -0.01, 0.02, 0.02, -1, False, False)
@@ -59,7 +60,7 @@ def difference_verdict(
 
 
 def adjusted(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns p-values adjusted for each other as Benjamini and Hochberg do; NaN where they are NaN."""
+    """Adjusts p-values for each other by the method of Benjamini and Hochberg; NaN stays NaN."""
     found, known = np.full(len(p_values), np.nan), np.flatnonzero(~np.isnan(p_values))
     falling = known[np.argsort(-p_values[known], kind="stable")]
     at_most = np.arange(len(known), 0, -1)

@@ -1,4 +1,4 @@
-"""Chooses a wording: how likely each is the best, and what the best gains over the original on samples that did not choose it."""
+"""Chooses a wording: how likely each is the best, and its gain on samples that took no part in the choice."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ from promptaudit.udfs.sql_types import Codes, Floats, SmallIntegers
 from promptaudit.udfs.two_way_fit import solve_effects, two_way_fit
 
 FEWEST_SAMPLES = 20
-"""Samples below which no wording is chosen."""
+"""With fewer samples no wording is chosen."""
 SURE = 0.95
-"""Chance that bounds hold for all wordings at once."""
+"""Bounds hold for all wordings at once with this probability."""
 N_DRAWS = 4000
 _FOLDS = 10
 _FOLDS_IN_PART = 2  # of grids with gaps, since each part has to compare all wordings
 _PURPOSE = 61
-_NORMAL = 1.959964  # what one normal deviation stays below in 95 % of draws
+_NORMAL = 1.959964  # the absolute value of a normal deviation is below it in 95 % of draws
 _NO_DEVIATION = 1e-12
-_ALIKE = 1e-6  # draws that only rounding parts
+_ALIKE = 1e-6  # draws that differ by less are equal but for rounding
 
 Table = NDArray[np.float64]
 """Shape (N, Q), values in [0, 1]; NaN where a sample was not asked under a wording."""
 
 
 class WordingChoice(NamedTuple):
-    """What speaks for one wording; NaN where undefined.
+    """The figures by which one wording is chosen or not; NaN where undefined.
 
     Attributes:
         variant: its code.
-        accuracy, shrunk: as of `wording_accuracies`.
+        accuracy, shrunk: as in `wording_accuracies`.
         low, high: 95 % interval of its accuracy on other samples, of all wordings at once.
-        chance_best: chance that it is the most accurate of all, in [0, 1].
-        expected_loss: by how much less accurate than the best it is expected to be, in [0, 1].
-        is_chosen: whether it is the most accurate as far as these samples tell; of equal ones the original, else the first.
-        gain: of the chosen one: by how much more accurate than the original it is on samples that took no part in the choice.
-        plain_gain: the same on all samples, those that chose it too.
-        gain_low, gain_high, p_value: around and of `plain_gain`, of all wordings at once, by `best_of`; they hold `gain` too.
-            Where the original is chosen, `gain_high` is the highest such bound of any other: as much better may one still be.
+        chance_best: probability that it is the most accurate of all, in [0, 1].
+        expected_loss: how much less accurate than the best it is expected to be, in [0, 1].
+        is_chosen: whether it is the most accurate on these samples; of equal ones the original, else the first.
+        gain: for the chosen one, how much more accurate than the original it is on samples that took no part in the
+            choice.
+        plain_gain: the same on all samples, including the ones it was chosen by.
+        gain_low, gain_high, p_value: interval and p-value of `plain_gain`, for all wordings at once, by `best_of`; the
+            interval includes `gain` too. Where the original is chosen, `gain_high` is the highest upper bound of any
+            other wording: one may still be better by as much.
     """
 
     variant: int
@@ -63,7 +65,7 @@ class WordingChoice(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """How far each wording's accuracy lies from the mean of all, shape (Q,), and what each sample adds to that, shape (N, Q)."""
+    """How far each wording's accuracy lies from the mean, shape (Q,), and what each sample adds to it, shape (N, Q)."""
 
     effects: NDArray[np.float64]
     influence: NDArray[np.float64]
@@ -73,35 +75,38 @@ class Effects(NamedTuple):
 def wording_choices(
     sample: Codes, cluster: Codes, variant: Codes, value: Floats, is_original: SmallIntegers, seed: int
 ) -> list[WordingChoice]:
-    """Returns what speaks for each wording, and which one to ship.
+    """Computes the figures by which a wording is chosen, and chooses the wording to ship.
 
-    The gain is cross-fitted: on each of ten parts of the samples (two in grids with gaps) it is measured with the wording that is
-    the most accurate on the others, so that no sample judges a wording which it helped to choose.
+    The gain is cross-fitted: on each of ten parts of the samples (two in grids with gaps) it is measured with the
+    wording that is the most accurate on the other parts, so that no sample judges a wording which it helped to choose.
 
     Args:
         sample: shape (n,), dense codes.
-        cluster: shape (n,), dense codes of what samples have in common (a document, a user); each its own where nothing.
+        cluster: shape (n,), dense codes of clusters of samples (a document, a user); a sample without one has its own
+            code.
         variant: shape (n,), dense codes of the wordings.
         value: shape (n,), in [0, 1], one per (sample, variant), repetitions averaged. Cells may be missing.
         is_original: shape (n,), 1 where the wording is the original and 0 elsewhere.
         seed: of `best_of`.
 
     Returns:
-        One row a wording, in order of its code. Empty below FEWEST_SAMPLES clusters or two wordings, without an original, and
-        where not all wordings are compared. `low`, `high`: `logit_interval`; they hold those of
-        the same data with one more cluster, half right under every wording, as in `two_way_interval`, and are widened from one
-        wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS draws
-        from N(m, V), effects b being N(0, s^2) among wordings and N(b, S) by their samples, m = s^2 (s^2 I + S)^-1 b and V =
-        s^2 (I - s^2 (s^2 I + S)^-1); equal chances and no loss where wordings vary by no more than noise. `gain` is NaN where
-        a part of the samples compares not all wordings.
+        One row a wording, in order of its code. Empty below FEWEST_SAMPLES clusters or two wordings, without an
+        original, and where not all wordings are compared. `low`, `high`: `logit_interval`; they include the bounds of
+        the same data with one more cluster, half right under every wording, as in `two_way_interval`, and are widened
+        from one wording to all by the largest of their normal deviations. `chance_best`, `expected_loss`: of N_DRAWS
+        draws from N(m, V), effects b being N(0, s^2) among wordings and N(b, S) by their samples, m = s^2 (s^2 I +
+        S)^-1 b and V = s^2 (I - s^2 (s^2 I + S)^-1); equal chances and no loss where wordings vary by no more than
+        noise. `gain` is NaN where a part of the samples compares not all wordings.
 
-    In simulated settings (20 × 2 to 500 × 30, in part 4 of 12 or 8 of 30; wordings with deviations of 0, .2 and .6 on the logit)
-    the gain is told without bias, the true one lies between `gain_low` and `gain_high` in .96 to 1.0, and of equal wordings one
-    is told in .00 to .04. Of 20 × 10 to 500 × 30, with means of .6, .86 and .95, all accuracies lie in their intervals in .92
-    to 1.0; where each sample is asked under 2 to 4 of 8 to 30 wordings, with a mean of .9, in .82 to .9.
+    In simulated settings (20 × 2 to 500 × 30, in part 4 of 12 or 8 of 30; wordings with deviations of 0, .2 and .6 on
+    the logit) the gain is estimated without bias, the true one lies between `gain_low` and `gain_high` in .96 to 1.0,
+    and of equal wordings one is found to gain in .00 to .04. Of 20 × 10 to 500 × 30, with means of .6, .86 and .95, all
+    accuracies lie in their intervals in .92 to 1.0; where each sample is asked under 2 to 4 of 8 to 30 wordings, with a
+    mean of .9, in .82 to .9.
 
     Source:
-        Cross-fitting as in Chernozhukov et al. 2018; the largest of several deviations as in Hothorn, Bretz and Westfall 2008.
+        Cross-fitting as in Chernozhukov et al. 2018; the largest of several deviations as in Hothorn, Bretz and
+        Westfall 2008.
 
     Example:
         Of three wordings the last is right on 25 of 40 samples more than the others, and the original is the first:
@@ -140,12 +145,12 @@ def wording_choices(
 
 
 def _best(effects: NDArray[np.float64], original: int) -> int:
-    """Returns the wording of the largest effect; of equal ones the original, else the first."""
+    # of equal effects the original, else the first
     return original if effects[original] >= effects.max() - _NO_DEVIATION else int(np.argmax(effects))
 
 
 def _effects(table: Table) -> Effects | None:
-    """Returns the effects of wordings by least squares; None where not all of them are compared."""
+    # least squares; None where not all wordings are compared
     known = ~np.isnan(table)
     counts = np.maximum(known.sum(axis=1, keepdims=True), 1)
     means = np.nansum(table, axis=1, keepdims=True) / counts
@@ -163,12 +168,12 @@ def _effects(table: Table) -> Effects | None:
 
 
 def _by_unit(influence: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns what each cluster adds to figures, shape (G, Q)."""
+    # one row a cluster, of shape (G, Q)
     return np.stack([sums_of(own, unit) for own in influence.T], axis=1)
 
 
 def _largest(influence: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns draws of the largest normal deviation of any of these figures, in size, shape (N_DRAWS,)."""
+    # draws of the largest normal deviation, in size, of any of these figures; shape (N_DRAWS,)
     varying = influence[:, np.square(influence).sum(axis=0) > _NO_DEVIATION]
     if not varying.size:
         return np.full(N_DRAWS, _NORMAL)
@@ -178,7 +183,6 @@ def _largest(influence: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _normal(covariance: NDArray[np.float64], purpose: int) -> NDArray[np.float64]:
-    """Returns N_DRAWS normal draws, shape (N_DRAWS, Q)."""
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     root = vectors * np.sqrt(np.maximum(values, 0))
     return np.asarray(generator(0, purpose).standard_normal((N_DRAWS, len(covariance))) @ root.T, np.float64)
@@ -187,7 +191,7 @@ def _normal(covariance: NDArray[np.float64], purpose: int) -> NDArray[np.float64
 def _accuracy_bounds(
     table: Table, found: Effects, unit: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Returns the bounds of each wording's accuracy on other samples, for all wordings at once."""
+    # on other samples, for all wordings at once
     n, known = len(table), ~np.isnan(table)
     of_sample = np.nansum(table - found.effects, axis=1) / np.maximum(known.sum(axis=1), 1)
     influence = _by_unit((of_sample - of_sample.mean())[:, None] / n + found.influence, unit)
@@ -213,7 +217,7 @@ def _posterior(
     found: Effects,
     unit: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Returns the chance of each wording to be the most accurate, and its expected loss against that one."""
+    # each wording's probability of being the most accurate, and its expected loss against the best
     influence = _by_unit(found.influence, unit)
     g, q = influence.shape
     of_wordings = two_way_fit(sample, variant, value).effect_variance
@@ -230,7 +234,7 @@ def _posterior(
 
 
 def _gain(table: Table, unit: NDArray[np.int64], original: int) -> float:
-    """Returns the gain over the original of the wording that the other samples choose; NaN where a part compares not all."""
+    # the other samples choose the wording; NaN where a part does not compare all wordings
     n_folds = _FOLDS_IN_PART if np.isnan(table).any() else _FOLDS
     fold = (generator(0, _PURPOSE + 2).permutation(int(unit.max()) + 1) % n_folds)[unit]
     total = 0.0

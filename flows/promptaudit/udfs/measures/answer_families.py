@@ -1,4 +1,4 @@
-"""Finds families of wordings by their answers: wordings whose answers correlate beyond what samples and wordings explain."""
+"""Finds families of wordings whose answers correlate beyond what samples and wordings explain."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, Integers, Labels
 
 TOGETHER = 0.5
-"""Correlation from which two wordings are of one family, the mean over the pairs of two groups of them."""
+"""Two wordings are of one family from this correlation up; between groups of wordings it is the mean over pairs."""
 
 FAR_BELOW = 2 / 3
-"""Part of the number of wordings from which on fewer families are the units of intervals over wordings."""
+"""Families become the units of intervals over wordings if their effective number is at most this part of Q."""
 
 _WORKING = 0.5  # of the median wording
 _NO_VARIANCE = 1e-12  # below it a variance is rounding
-_TOLD = 3.0  # standard errors by which a covariance is told from 0
+_TOLD = 3.0  # standard errors from 0 at which a covariance counts
 _FEWEST = 4  # wordings
 _FEWEST_SAMPLES = 20
 _CELLS = 2_000_000  # of the table of one chunk of samples, 16 MB
 
 
 class AnswerFamilies(NamedTuple):
-    """The family of each wording, by the code of its first one's text, and the effective number of wordings.
+    """The family of each wording, coded as its first wording's family by text, and the effective number of wordings.
 
-    `n_effective` is that of the families, 1 / (sum of squares of their parts), whether or not they become the units: as many
-    unlike wordings would tell as much.
+    `n_effective` is 1 / (sum of squares of the families' parts), whether or not the families become the units: as many
+    unlike wordings would give as much information.
     """
 
     variant: NDArray[np.int64]
@@ -48,16 +48,17 @@ def answer_families(
     label: Labels,
     n_answers: Floats,
 ) -> AnswerFamilies:
-    """Returns the families of wordings by their texts, and joined further where answers show fewer.
+    """Finds the families of wordings by their texts, and joins them further where answers show fewer.
 
-    r_ivc is the share of a label minus its mean over wordings (what samples explain) and minus its mean over samples (what
-    wordings do to all samples alike). The covariance of two wordings is the mean over samples of sum_c r_ivc r_iwc. To it is
-    added the amount by which taking off the mean over wordings makes it too small; from the variances, the noise of
-    repetitions is taken off. A correlation counts where its covariance is at least three standard errors over samples from 0.
-    Families join by average linkage from TOGETHER up, and are the units where they tell as much as FAR_BELOW of the wordings
-    or less. A wording breaks where it gives a sample's commonest answer less than half as often as the median wording, or
-    where its answers vary over samples less than half as much, as 1 - sum_c (mean share)^2. It joins none, and the others are
-    looked at without it, since next to it they would all seem alike.
+    r_ivc is the share of a label minus its mean over wordings (what samples explain) and minus its mean over samples
+    (what wordings do to all samples alike). The covariance of two wordings is the mean over samples of sum_c r_ivc
+    r_iwc. To it is added the amount by which subtracting the mean over wordings makes it too small; from the variances,
+    the noise of repetitions is subtracted. A correlation counts where its covariance is at least three standard errors
+    over samples from 0. Families join by average linkage from TOGETHER up, and are the units where their effective
+    number is at most FAR_BELOW of the number of wordings. A wording breaks where it gives a sample's commonest answer
+    less than half as often as the median wording, or where its answers vary over samples less than half as much, as 1 -
+    sum_c (mean share)^2. It joins no family, and the others are compared without it, since next to it they would all
+    seem alike.
 
     Args:
         sample: shape (n,), dense codes.
@@ -67,11 +68,12 @@ def answer_families(
         n_answers: shape (n,), how often the wording gave the sample the label, above 0.
 
     Returns:
-        A family for each wording, shape (Q,). The families by text stay where there are fewer than four, where fewer than 20
-        samples were asked under all wordings and are disagreed on, and where answers join no more of them.
+        A family for each wording, shape (Q,). The families by text stay where there are fewer than four, where fewer
+        than 20 samples were asked under all wordings and are disagreed on, and where answers join no more of them.
 
-    In worlds whose wordings come in threes the interval of sensitivity covers .98 and .95 at 300 x 12 and 100 x 12 with these
-    families, and .82 and .90 without. Where one to five of ten wordings break, sound ones are joined in none of 60 runs.
+    In worlds whose wordings come in threes the interval of sensitivity covers .98 and .95 at 300 x 12 and 100 x 12 with
+    these families, and .82 and .90 without. Where one to five of ten wordings break, sound ones are joined in none of
+    60 runs.
 
     Source:
         Kish 1965 for the effective number; Sokal and Michener 1958 for average linkage.
@@ -113,7 +115,6 @@ def _are_working(
     n_answers: NDArray[np.float64],
     q: int,
 ) -> NDArray[np.bool_]:
-    """Returns which wordings do not break, shape (Q,)."""
     n_labels = int(label.max()) + 1
     asked, keys = dense_codes(sample * q + variant)
     share = n_answers / np.bincount(asked, weights=n_answers)[asked]
@@ -140,7 +141,7 @@ def _correlations(
     n_answers: NDArray[np.float64],
     q: int,
 ) -> NDArray[np.float64] | None:
-    """Returns the correlations of wordings that are told from 0, in [0, 1], shape (Q, Q); None with too few samples in common."""
+    # in [0, 1], and 0 where the covariance does not count; None with too few samples in common
     n, n_labels = int(sample.max()) + 1, int(label.max()) + 1
     n_asks = np.zeros((n, q))
     np.add.at(n_asks, (sample, variant), n_answers)

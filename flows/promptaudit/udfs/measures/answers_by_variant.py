@@ -1,4 +1,4 @@
-"""Holds answers by sample and prompt variant, and gives them in blocks of samples."""
+"""Holds answers by sample and prompt variant, and yields them in blocks of samples."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _CELLS = 1_000_000  # shares of labels held at once: 8 MB
 
 
 class Block(NamedTuple):
-    """Some samples' answers under some variants.
+    """The answers of some samples under some variants.
 
     Attributes:
-        samples: which they are.
+        samples: the samples of the block.
         is_asked: shape (n, V), 1 or 0.
         shares: shape (n, V, C), of each label.
         repeat: shape (n, V), share of disagreeing pairs of asks; NaN for fewer than two.
-        stands_for: shape (n, V), how many samples one of those asked twice stands for.
+        stands_for: shape (n, V), the number of samples that a sample asked twice stands for.
     """
 
     samples: slice
@@ -32,7 +32,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswersByVariant:
-    """The answers of a group: sample, variant, label, number and what a sample stands for of each entry, samples in order."""
+    """The answers of a group, samples in order, by sample, variant and label, with number and `stands_for`."""
 
     sample: NDArray[np.int64]
     variant: NDArray[np.int64]
@@ -49,17 +49,17 @@ class AnswersByVariant:
         n_answers: NDArray[np.float64],
         stands_for: NDArray[np.float64],
     ) -> AnswersByVariant:
-        """Returns the table of the arguments of `variation_effects`."""
+        """Builds the table from the arguments of `variation_effects`."""
         order = np.argsort(sample, kind="stable")
         return cls(sample[order], variant[order], label[order], n_answers[order], stands_for[order])
 
     @property
     def n_samples(self) -> int:
-        """Returns N."""
+        """Counts the samples, N."""
         return int(self.sample.max(initial=-1)) + 1
 
     def blocks(self, members: NDArray[np.int64]) -> Iterator[Block]:
-        """Yields the answers under these variants, as many samples at once as take a little memory."""
+        """Yields the answers under these variants, in blocks of samples that are small enough for memory."""
         place = np.full(int(self.variant.max(initial=-1)) + 1, -1)
         place[members] = np.arange(len(members))
         n_labels = int(self.label.max(initial=-1)) + 1

@@ -1,4 +1,4 @@
-"""Finds wordings that break: far fewer answers are right under them, or agree with the others, than under all other wordings."""
+"""Finds wordings that break: under them far fewer answers are right, or agree with the others, than elsewhere."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from promptaudit.udfs.sql_types import Codes, Floats
 from promptaudit.udfs.two_way_fit import two_way_fit
 
 FEWEST = 4
-"""Fewest wordings of which one can be told to break."""
+"""With fewer wordings than this, none is said to break."""
 
 MOST_KEPT = 0.6
-"""Largest part of the others' working rate that a wording which breaks may keep."""
+"""A wording that breaks keeps at most this part of the others' working rate."""
 
 LEAST_GAP = 0.2
-"""Least difference from the others' working rate of a wording that breaks."""
+"""A wording that breaks lies at least this far below the others' working rate."""
 
 _TAIL = 0.05  # over all wordings of a group
 _MOST = 4  # one wording in so many may break
@@ -36,26 +36,27 @@ class BrokenWording(NamedTuple):
 
 @sql_function(own_codes={"variant": "variant"})
 def breaking_wordings(sample: Codes, variant: Codes, value: Floats) -> list[BrokenWording]:
-    """Returns how often each wording works, and whether it works so much less than the others that it breaks.
+    """Computes how often each wording works, and whether it works so much less than the others that it breaks.
 
-    The search goes from the worst quarter of the wordings inwards. The k worst break, for the largest k for which three things
-    hold of the k-th worst: its rate is at most MOST_KEPT of the mean of the Q - k others; it lies LEAST_GAP or more below that
-    mean; and on the logit scale it lies below it by t_{Q-k-1}, at .05 over Q, times sqrt(s^2 (1 + 1 / (Q - k))). s^2 is the
-    variance of the others, and at least what chance adds to a wording. In this way two wordings that break do not hide each
-    other.
+    The search goes from the worst quarter of the wordings inwards. The k worst break, for the largest k for which three
+    things hold of the k-th worst: its rate is at most MOST_KEPT of the mean of the Q - k others; it lies LEAST_GAP or
+    more below that mean; and on the logit scale it lies below it by t_{Q-k-1}, at .05 over Q, times sqrt(s^2 (1 + 1 /
+    (Q - k))). s^2 is the variance of the others, and at least what chance adds to a wording. In this way two wordings
+    that break do not hide each other.
 
     Args:
         sample: shape (n,), dense codes.
         variant: shape (n,), dense codes.
-        value: shape (n,), in [0, 1], one per (sample, variant): the share right, or without gold labels the share of answers
-            that the other wordings give too. Missing cells are left out; rates are those of the fit.
+        value: shape (n,), in [0, 1], one per (sample, variant): the share right, or without gold labels the share of
+            answers that the other wordings give too. Missing cells are left out; rates come from the two-way fit.
 
     Returns:
-        One row a wording, in order of its code; none breaks of fewer than FEWEST. `of_others` is NaN of a single wording.
+        One row a wording, in order of its code; with fewer than FEWEST none breaks. `of_others` is NaN for a single
+        wording.
 
-    At 100 x 12, in worlds of accuracy .75, a wording that breaks .7 of its cells was found in 250 of 250 where the other
-    wordings have a deviation of up to .3 on the logit scale, and in .94 where it is .6. A sound wording was said to break in 0
-    to .02 of these worlds, and in .04 where the deviation is 1.
+    At 100 x 12, in worlds of accuracy .75, a wording that breaks .7 of its cells was found in 250 of 250 where the
+    other wordings have a deviation of up to .3 on the logit scale, and in .94 where it is .6. A sound wording was said
+    to break in 0 to .02 of these worlds, and in .04 where the deviation is 1.
 
     Source:
         Rosner 1983 for several outliers, from the inside out.
@@ -73,7 +74,7 @@ def breaking_wordings(sample: Codes, variant: Codes, value: Floats) -> list[Brok
     fit = two_way_fit(sample, variant, value)
     rate = np.clip(fit.mean + fit.effects, 0, 1)
     n, n_samples = len(rate), len(fit.by_sample)
-    # never 0 or 1, of which there is no logit
+    # never 0 or 1, which have no logit
     on_logit = logit((n_samples * rate + 0.5) / (n_samples + 1))
     order = np.argsort(rate, kind="stable")
     n_broken = 0
@@ -82,7 +83,7 @@ def breaking_wordings(sample: Codes, variant: Codes, value: Floats) -> list[Brok
         others = on_logit[order[k:]]
         by_luck = fit.effect_noise / max(of_others * (1 - of_others), 0.5 / n_samples) ** 2
         spread = max(float(others.var(ddof=1)), by_luck)
-        # deviations that chance takes from the mean of so many once in 1 / _TAIL groups
+        # chance alone exceeds this distance from the others' mean in one of 1 / _TAIL groups
         by_chance = t_quantile(n - k - 1, _TAIL / n) * np.sqrt(spread * (1 + 1 / (n - k)))
         is_far = float(others.mean()) - float(on_logit[order[k - 1]]) >= by_chance
         if own <= MOST_KEPT * of_others and of_others - own >= LEAST_GAP and is_far:

@@ -1,4 +1,4 @@
-"""Computes sensitivity and consistency as fewer wordings would have given them: over all subsets of them, or drawn ones."""
+"""Computes sensitivity and consistency for fewer wordings: over all subsets of the wordings, or over drawn ones."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, IntegersOrMinusOne, Labels
 
 MOST_NUMBERS = 12
-"""Numbers of wordings that become rows."""
+"""At most so many numbers of wordings become rows."""
 
 N_SUBSETS = 20
-"""Subsets of the wordings that consistency is averaged over; all of them where there are no more."""
+"""Consistency is averaged over so many subsets of the wordings, or over all where there are no more."""
 
 _PURPOSE = 20
 
 
 @dataclass(frozen=True)
 class ByWordings:
-    """The measures of one number of wordings; NaN where undefined."""
+    """The measures at one number of wordings; NaN where undefined."""
 
     n_wordings: int
     sensitivity: float
@@ -38,7 +38,7 @@ class ByWordings:
 
 
 def numbers_of_wordings(n_wordings: int) -> list[int]:
-    """Returns up to MOST_NUMBERS numbers from 2 to Q, both ends among them; where not all fit, they stand ever wider apart."""
+    """Chooses up to MOST_NUMBERS numbers from 2 to Q, both ends among them; where not all fit, the steps grow."""
     if n_wordings <= MOST_NUMBERS + 1:
         return list(range(2, n_wordings + 1))
     return sorted({round(k) for k in np.geomspace(2, n_wordings, MOST_NUMBERS)})
@@ -54,23 +54,24 @@ def measures_by_wordings(
     n_classes: int,
     seed: int,
 ) -> list[ByWordings]:
-    """Returns mean sensitivity and consistency over k wordings, for each k of `numbers_of_wordings`.
+    """Computes mean sensitivity and consistency over k wordings, for each k of `numbers_of_wordings`.
 
     Args:
         gold: shape (n,), code of the sample's gold class; below 0 for a sample without one.
         sample: shape (n,), dense codes.
         variant: shape (n,), dense codes of the Q wordings.
         label: shape (n,), dense codes, N/A being one of them.
-        p: shape (n,), share of the wording's answers with the label, above 0; a (sample, variant, label) stands at most once,
-            and the shares of a (sample, variant) sum to 1.
+        p: shape (n,), share of the wording's answers with the label, above 0; a (sample, variant, label) stands at most
+            once, and the shares of a (sample, variant) sum to 1.
         n_classes: C.
         seed: of the subsets and orders.
 
     Returns:
-        `sensitivity`: mean over samples of its expectation over all subsets of k of the sample's wordings; a sample that has
-        fewer takes all of its own, one with fewer than two is left out, so that k = Q gives the mean of the whole.
+        `sensitivity`: mean over samples of its expectation over all subsets of k of the sample's wordings; a sample
+        that has fewer takes all of its own, one with fewer than two is left out, so that k = Q gives the mean of the
+        whole.
         `is_sensitivity_exact` is false where some cell's subsets were drawn. `consistency`: mean over
-        `n_subsets` subsets of k of the Q wordings, the same for all samples, pooled over classes as of `consistency`;
+        `n_subsets` subsets of k of the Q wordings, the same for all samples, pooled over classes as in `consistency`;
         `consistency_subset_std` its standard deviation over them, ddof 0. One subset, and a deviation of 0, for k = Q.
         Empty for Q < 2.
 
@@ -104,7 +105,7 @@ def measures_by_wordings(
 
 
 def subsets(n_wordings: int, number: int, seed: int) -> NDArray[np.int64]:
-    """Returns subsets of `number` of the wordings, shape (n_subsets, number): all where they are few, else seeded draws.
+    """Lists subsets of `number` of the wordings, shape (n_subsets, number): all where they are few, else seeded draws.
 
     Drawn ones are the beginnings of orders that are the same for every number, so that a curve over numbers is smooth.
     """

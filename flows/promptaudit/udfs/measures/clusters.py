@@ -1,4 +1,4 @@
-"""Samples of one class whose p_tau lie together and away from the rest of the class."""
+"""Finds samples of one class whose p_tau lie together and away from the rest of the class."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SEPARATION = 0.2
 def separate_clusters(
     p_tau: NDArray[np.float64], fewest: int = FEWEST, separation: float = SEPARATION
 ) -> list[NDArray[np.int64]]:
-    """Returns clusters that stand apart, by average linkage on total variation distance; their number is not assumed.
+    """Finds clusters that stand apart, by average linkage on total variation distance; their number is not assumed.
 
-    A branch of the tree is a cluster when it has at least `fewest` samples, at most half of the class, and joins its neighbour
-    at a mean distance that exceeds the mean distance among its own samples by `separation`. Of branches in one another the
-    largest counts. Where p_tau scatter around one centre, hardly any branch is a cluster, since at 20 wordings sampling alone
-    makes distances of .1 to .2.
+    A branch of the tree is a cluster when it has at least `fewest` samples, at most half of the class, and joins its
+    neighbour at a mean distance that exceeds the mean distance among its own samples by `separation`. Of branches in
+    one another the largest counts. Where p_tau scatter around one centre, hardly any branch is a cluster, since at 20
+    wordings sampling alone makes distances of .1 to .2.
 
     Args:
         p_tau: shape (n, C), rows sum to 1.

@@ -1,4 +1,4 @@
-"""Consistency: how alike the answers to samples of one gold class are, from sorted values instead of pairs."""
+"""Measures consistency: how alike the answers to samples of one gold class are, from sorted values instead of pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, Labels
 
 MIN_SAMPLES = 20
-"""Fewest samples of a class from which it has an interval, and of a task's largest class from which the task has one."""
+"""A class has an interval from so many samples, and a task where its largest class has so many."""
 
 _PURPOSE = 1
 
@@ -41,7 +41,7 @@ class Consistency(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswerShares:
-    """Nonzero shares p_tau of the samples, sorted by (gold class, label) column and share.
+    """The nonzero shares p_tau of the samples, sorted by (gold class, label) column and share.
 
     Samples are numbered class by class: class k holds samples class_start[k] to class_start[k + 1].
     """
@@ -57,14 +57,17 @@ class AnswerShares:
 
     @property
     def class_size(self) -> NDArray[np.int64]:
-        """Returns the number of samples of each class."""
+        """Counts the samples of each class."""
         return np.diff(self.class_start)
 
     @classmethod
     def from_entries(
         cls, gold: NDArray[np.int64], sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
     ) -> AnswerShares:
-        """Returns shares of entries of dense codes, each of shape (n,), n > 0; sample and gold class together are one sample."""
+        """Builds the table from entries of dense codes, each of shape (n,), n > 0.
+
+        A sample is a pair of sample and gold class.
+        """
         n_sample_codes, n_labels = int(sample.max()) + 1, int(label.max()) + 1
         unit, unit_keys = dense_codes(gold * n_sample_codes + sample)
         class_size = np.bincount(unit_keys // n_sample_codes)
@@ -84,19 +87,19 @@ class AnswerShares:
         )
 
     def ranks(self) -> NDArray[np.int64]:
-        """Returns ranks from 1 of each share among all samples of its class, those without the label standing first."""
+        """Ranks each share from 1 among all samples of its class; samples without the label come first."""
         n_zero = self.class_size[self.column_class] - np.diff(self.column_start)
         return np.arange(len(self.p)) - (self.column_start[:-1] - n_zero)[self.column] + 1
 
 
 def mean_distance_sum(shares: AnswerShares) -> float:
-    """Returns the sum over classes and ordered pairs of total variation distance: sum_c sum_k x_(k) (2 k - n - 1)."""
+    """Sums total variation distance over classes and ordered pairs: sum_c sum_k x_(k) (2 k - n - 1)."""
     n = shares.class_size[shares.column_class][shares.column]
     return float(shares.p @ (2 * shares.ranks() - n - 1))
 
 
 def distance_sums(shares: AnswerShares) -> NDArray[np.float64]:
-    """Returns the sum of each sample's total variation distances to the others of its class, shape (n_samples,)."""
+    """Sums each sample's total variation distances to the others of its class; shape (n_samples,)."""
     sizes = shares.class_size
     running = np.append(0.0, np.cumsum(shares.p))
     before = running[shares.column_start[:-1]]
@@ -111,7 +114,7 @@ def distance_sums(shares: AnswerShares) -> NDArray[np.float64]:
 
 
 def squared_distance_sum(shares: AnswerShares) -> float:
-    """Returns the sum over classes and ordered pairs of squared total variation distance, from joint counts of label pairs."""
+    """Sums squared total variation distance over classes and ordered pairs, from joint counts of label pairs."""
     total = 0.0
     for k, size in enumerate(shares.class_size):
         columns = np.flatnonzero(shares.column_class == k)
@@ -139,7 +142,7 @@ def consistency(
     seed: int,
     n_resamples: int,
 ) -> Consistency:
-    """Returns 1 - mean total variation distance between the p_tau of two samples of one gold class, over all ordered pairs.
+    """Computes 1 - mean total variation distance of p_tau over all ordered pairs of samples of one gold class.
 
     A call with one class gives the figure of that class; a call with several gives the pooled figure (weights n^2).
 
@@ -192,13 +195,13 @@ def consistency(
 
 
 class SampleJackknife(NamedTuple):
-    """Consistency with its jackknife variance over samples within each class, as the published figure counts pairs.
+    """The published consistency, which counts all pairs, with its jackknife variance over samples of each class.
 
     Attributes:
         consistency: in [0, 1].
         variance: 4 / (sum of n^2)^2 sum over classes of n (n - 1) / (n - 2)^2 times the sum of squares of the samples'
             distance sums around their mean; classes below three samples add nothing.
-        n_bearing: `bearing_samples` of it.
+        n_bearing: `bearing_samples` of the variance.
         degrees_of_freedom: samples less classes.
     """
 
@@ -209,7 +212,7 @@ class SampleJackknife(NamedTuple):
 
     @classmethod
     def of(cls, distances: NDArray[np.float64], sizes: NDArray[np.int64]) -> SampleJackknife:
-        """Returns it from `distance_sums`, class by class, and the sizes of the classes."""
+        """Computes it from `distance_sums`, class by class, and the sizes of the classes."""
         own_class = np.repeat(np.arange(len(sizes)), sizes)
         n_pairs = float(sizes @ sizes)
         mean = np.bincount(own_class, weights=distances) / sizes
@@ -224,10 +227,10 @@ class SampleJackknife(NamedTuple):
 
     @classmethod
     def with_stranger(cls, distances: NDArray[np.float64], sizes: NDArray[np.int64]) -> SampleJackknife:
-        """Returns it with one added sample in the largest class that shares no label with the others of the class.
+        """Computes it with one more sample in the largest class that shares no label with the others of the class.
 
-        The largest class has the most pairs, so such a sample in any other class would lower the pooled figure less. A share
-        of such samples so small that likely none was drawn lowers it no further, wherever they are.
+        The largest class has the most pairs, so such a sample in any other class would lower the pooled figure less. A
+        share of such samples so small that likely none was drawn lowers it no further, wherever they are.
         """
         largest = int(sizes.argmax())
         start, stop = int(sizes[:largest].sum()), int(sizes[: largest + 1].sum())
@@ -237,7 +240,7 @@ class SampleJackknife(NamedTuple):
 
 
 def bootstrap_consistency(shares: AnswerShares, seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """Returns consistency of seeded resamples of samples within each class, on the published scale; shape (n_resamples,)."""
+    """Computes the consistency, as published, of resamples of samples within each class; shape (n_resamples,)."""
     sizes = shares.class_size
     is_step = np.append(True, (np.diff(shares.p) > 0) | (np.diff(shares.column) > 0))[: len(shares.p)]
     step = np.cumsum(is_step) - 1  # each distinct share of a column is one row of the indicator matrix
@@ -263,7 +266,7 @@ def bootstrap_consistency(shares: AnswerShares, seed: int, n_resamples: int) -> 
 
 
 class MeanConsistency(NamedTuple):
-    """Mean consistency of each sample with the others of its class."""
+    """The mean consistency of each sample with the others of its class."""
 
     sample: NDArray[np.int64]
     mean_consistency: NDArray[np.float64]
@@ -271,10 +274,10 @@ class MeanConsistency(NamedTuple):
 
 @sql_function(own_codes={"sample": "sample"})
 def mean_consistency(gold: Codes, sample: Codes, label: Labels, p: Floats) -> MeanConsistency:
-    """Returns 1 - mean total variation distance of each sample to the other samples of its gold class.
+    """Computes 1 - mean total variation distance of each sample to the other samples of its gold class.
 
     Args:
-        gold: shape (n,), as of `consistency`.
+        gold: shape (n,), as in `consistency`.
         sample: shape (n,).
         label: shape (n,).
         p: shape (n,).

@@ -1,4 +1,4 @@
-"""Consistency rate: how often two wordings agree on a sample, with a two-way jackknife interval."""
+"""Measures consistency rate: how often two wordings agree on a sample, with a two-way jackknife interval."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def consistency_rate(
     label: Labels,
     p: Floats,
 ) -> ConsistencyRate:
-    """Returns the share of pairs of wordings that agree on a sample, as the mean over samples; 1 - D_variant.
+    """Computes the share of pairs of wordings that agree on a sample, as the mean over samples; 1 - D_variant.
 
     A sample's rate is A = sum over labels of ((sum over variants of p)^2 - sum over variants of p^2) / (Q(Q - 1)): the
     chance that an answer under one wording and an answer under another have the same label. The bounds are for other
     samples and other wordings: `logit_interval` of V_samples + V_variants - V_both with Q - 1 degrees of freedom, as in
-    `sensitivity_interval` below 12 variants, with the jackknife pseudo-values
-    Q A - (Q - 1) A^(-v). Since samples that all have the same rate have no spread, the lower bound is never above that of the
-    same data with one added sample on which the wordings are split evenly between two labels, and the upper bound never below
-    that with one added sample on which they agree. Variants of one family count as one, with their mean shares: the bounds are
-    those of the rate between families, moved on the logit to where the rate is.
+    `sensitivity_interval` below 12 variants, with the jackknife pseudo-values Q A - (Q - 1) A^(-v). Since samples that
+    all have the same rate have no spread, the lower bound is never above the one of the same data with one added sample
+    on which the wordings are split evenly between two labels, and the upper bound never below that with one added
+    sample on which they agree. Variants of one family count as one, with their mean shares: the bounds are computed for
+    the rate between families, and moved on the logit to the rate of all variants.
 
     Args:
         sample: shape (n,), dense codes.
@@ -85,8 +85,7 @@ def consistency_rate(
 
 
 class _Agreement(NamedTuple):
-    """How a variant's answers to a sample agree with those of the others, an entry a (sample, variant), samples in order."""
-
+    # an entry for each (sample, variant), samples in order
     sample: NDArray[np.int64]
     variant: NDArray[np.int64]
     with_others: NDArray[np.float64]
@@ -95,7 +94,6 @@ class _Agreement(NamedTuple):
     def of(
         cls, sample: NDArray[np.int64], variant: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
     ) -> _Agreement:
-        """Returns the agreement of answers by sample, variant and label."""
         if len(p) == 0:
             return cls(sample, variant, p)
         n_variants, n_labels = int(variant.max()) + 1, int(label.max()) + 1
@@ -113,7 +111,6 @@ class _Agreement(NamedTuple):
         return cls(samples[:n_asked], variants[:n_asked], values[:n_asked])
 
     def and_one_more(self, other: _Agreement) -> _Agreement:
-        """Returns the same with one more sample."""
         return _Agreement(
             np.append(self.sample, other.sample + self.sample[-1] + 1),
             np.append(self.variant, other.variant),
@@ -121,7 +118,6 @@ class _Agreement(NamedTuple):
         )
 
     def interval(self) -> ConsistencyRate:
-        """Returns the rate with its interval, as the data have it."""
         q = np.bincount(self.sample).astype(np.float64)
         is_defined = q >= 2
         if not is_defined.any():

@@ -1,4 +1,4 @@
-"""Bounds of consistency for other samples and other wordings."""
+"""Bounds consistency for other samples and other wordings."""
 
 from __future__ import annotations
 
@@ -28,22 +28,23 @@ def consistency_wordings(
     label: Labels,
     p: Floats,
 ) -> Interval:
-    """Returns bounds of `consistency` for other samples within each class and other wordings.
+    """Computes bounds of `consistency` for other samples within each class and other wordings.
 
-    consistency -+ t sqrt(V_samples + V_units), V_samples the jackknife variance over samples, V_units that over units of
-    wordings, with the degrees of freedom of Satterthwaite. What sample and wording do together is in both variances, so
-    that the bounds err on the wide side. Where fewer than FEWEST_BEARING samples bear V_samples, the lower bound is never
-    above that of the same data with one added sample that shares no label with the largest class.
+    consistency -+ t sqrt(V_samples + V_units), V_samples the jackknife variance over samples, V_units the one over
+    units of wordings, with the degrees of freedom of Satterthwaite. The interaction of sample and wording is in both
+    variances, so that the bounds err on the wide side. Where fewer than FEWEST_BEARING samples bear V_samples, the
+    lower bound is never above the bound of the same data with one added sample that shares no label with the largest
+    class.
 
     Args:
         gold: shape (n,), codes of the gold classes, one for each sample; below 0 for none.
         sample: shape (n,), dense codes.
         variant: shape (n,), dense codes of the wordings.
-        unit: shape (n,), dense codes of the units of the jackknife, one for each wording: the wording itself, or what
-            several wordings have in common.
+        unit: shape (n,), dense codes of the units of the jackknife, one for each wording: the wording itself, or a
+            family of several wordings.
         label: shape (n,), dense codes, N/A being one of them.
-        p: shape (n,), share of the wording's answers with the label, above 0; each (sample, variant, label) stands at most
-            once, and the shares of a (sample, variant) sum to 1.
+        p: shape (n,), share of the wording's answers with the label, above 0; each (sample, variant, label) stands at
+            most once, and the shares of a (sample, variant) sum to 1.
 
     Returns:
         In [0, 1]; NaN below MIN_UNITS units and where every class has fewer than MIN_SAMPLES samples.

@@ -1,4 +1,4 @@
-"""Splits the disagreement between answers into parts due to wordings, repetitions and samples, with jackknife intervals."""
+"""Splits the disagreement between answers into parts of wordings, repetitions and samples, with jackknife intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOTHING = 1e-9  # a divisor is a number of cells or pairs
 
 
 class DisagreementShares(NamedTuple):
-    """The shares of wording, noise and item, each with its bounds for other samples, and for other wordings too."""
+    """The shares of wording, noise and item, each with bounds for other samples, and for other wordings too."""
 
     wording_share: float = np.nan
     wording_share_low: float = np.nan
@@ -53,39 +53,41 @@ def disagreement_shares(
     n_answers: Floats,
     stands_for: Floats | None = None,
 ) -> DisagreementShares:
-    """Returns how much of all disagreement is due to the wording, to repetition noise and to the samples being different.
+    """Splits all disagreement into parts due to the wording, repetition noise and differences between samples.
 
     D_repeat is the share of disagreeing pairs of asks of one (sample, variant), as the mean over those asked at least
-    twice, each of which weighs as many as it stands for; D_variant that of pairs of variants of one sample, as the mean
-    over samples; D_sample that of pairs of samples.
-    wording = (D_variant - D_repeat) / D_sample, noise = D_repeat / D_sample, item = (D_sample - D_variant) / D_sample.
+    twice, where each weighs as many samples as it stands for; D_variant is the share of disagreeing pairs of variants
+    of one sample, as the mean over samples; D_sample is the share of disagreeing pairs of samples. wording = (D_variant
+    - D_repeat) / D_sample, noise = D_repeat / D_sample, item = (D_sample - D_variant) / D_sample.
 
     `low`, `high` are for other samples under these wordings: share -+ t_{N-1} sqrt(V_samples), V_samples the jackknife
     variance over samples. `wordings_low`, `wordings_high` are for other samples and other wordings: share -+ t
     sqrt(V_samples + V_units), V_units the jackknife variance over units of wordings, with the degrees of freedom of
-    Satterthwaite. What sample and wording do together is in both variances, so that these bounds err on the wide side.
+    Satterthwaite. The interaction of sample and wording is in both variances, so that these bounds err on the wide
+    side.
 
-    Where fewer than FEWEST_BEARING samples bear V_samples, the bounds also hold those of the same data with one added sample.
-    Its asks, or its wordings, are split between the two commonest labels, or it gives a label of its own throughout. So
-    unanimous samples are not taken for certain.
+    Where fewer than FEWEST_BEARING samples bear V_samples, the bounds are widened to include the bounds of the same
+    data with one added sample, whose asks, or wordings, are split between the two commonest labels, or which gives a
+    label of its own throughout. So unanimous samples do not make the shares look certain.
 
     Args:
         sample: shape (n,), dense codes.
         variant: shape (n,), dense codes.
         unit: shape (n,), dense codes of the units of the jackknife over wordings, one for each variant: the variant
-            itself, or what several variants have in common.
+            itself, or a family of several variants.
         label: shape (n,), dense codes, N/A being one of them.
         n_answers: shape (n,), how often the variant gave the sample the label, above 0; each (sample, variant, label)
             stands at most once.
-        stands_for: shape (n,), how many samples each sample stands for where a variant is asked twice for a random part of its
-            samples: at least 1, and the same for all samples of a variant. With None every cell stands for itself.
+        stands_for: shape (n,), how many samples each sample stands for where a variant is asked twice for a random part
+            of its samples: at least 1, and the same for all samples of a variant. With None every cell stands for
+            itself.
 
     Returns:
-        The three shares, which sum to 1 where none is clipped: each may lie below 0 by chance, as may its bounds, and all are
-        clipped to [-1, 1]. Of two variants that never agree, the wording share would be 2. All NaN where no sample has
-        two variants that were asked twice, where no two samples disagree and without answers; bounds NaN where fewer
-        than two shares without a sample are defined, bounds for other wordings below MIN_UNITS units and where a share is
-        undefined without one.
+        The three shares, which sum to 1 where none is clipped: each may lie below 0 by chance, as may its bounds, and
+        all are clipped to [-1, 1]. Of two variants that never agree, the wording share would be 2. All NaN where no
+        sample has two variants that were asked twice, where no two samples disagree and without answers; bounds NaN
+        where fewer than two shares without a sample are defined, bounds for other wordings below MIN_UNITS units and
+        where a share is undefined without one.
     """
     if len(n_answers) == 0 or not _is_repeated(sample, variant, n_answers):
         return DisagreementShares()
@@ -118,14 +120,12 @@ def disagreement_shares(
 
 
 def _is_repeated(sample: NDArray[np.int64], variant: NDArray[np.int64], n_answers: NDArray[np.float64]) -> bool:
-    """Returns whether any sample was asked twice under any variant."""
     cell, _ = dense_codes(sample * (int(variant.max()) + 1) + variant)
     return bool(np.bincount(cell, weights=n_answers).max() > 1)
 
 
 class _Sums(NamedTuple):
-    """Sums over variants: of shares for each (sample, label), of the rest for each sample."""
-
+    # over variants: of shares for each (sample, label), of the rest for each sample
     p: NDArray[np.float64]
     p_squares: NDArray[np.float64]
     n_variants: NDArray[np.float64]
@@ -133,26 +133,15 @@ class _Sums(NamedTuple):
     n_repeated: NDArray[np.float64]
 
     def less(self, other: _Sums) -> _Sums:
-        """Returns the sums over the variants that the other has not."""
         return _Sums(*(own - others for own, others in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
 class _Answers:
-    """Answers by cell (sample, variant), and by entry (sample, variant, label).
-
-    Attributes:
-        sample: per cell.
-        variant: per cell.
-        repeat: per cell, share of disagreeing pairs of asks; NaN for one ask.
-        stands_for: per cell, how many samples it stands for among those asked twice.
-        cell: per entry.
-        slot: per entry, its (sample, label).
-        p: per entry, share of the cell's answers with the label.
-        slot_sample: per (sample, label).
-        slot_label: per (sample, label).
-    """
-
+    # per cell (sample, variant): sample, variant, repeat (share of disagreeing pairs of asks; NaN for one ask) and
+    # stands_for (the number of samples that a cell asked twice stands for). Per entry (sample, variant, label): cell,
+    # slot (its (sample, label)) and p (share of the cell's answers with the label). Per (sample, label): slot_sample,
+    # slot_label.
     sample: NDArray[np.int64]
     variant: NDArray[np.int64]
     repeat: NDArray[np.float64]
@@ -172,7 +161,6 @@ class _Answers:
         n_answers: NDArray[np.float64],
         stands_for: NDArray[np.float64] | None,
     ) -> _Answers:
-        """Returns the answers of the arguments of `disagreement_shares`."""
         n_variants, n_labels = int(variant.max()) + 1, int(label.max()) + 1
         cell, cell_keys = dense_codes(sample * n_variants + variant)
         slot, slot_keys = dense_codes(sample * n_labels + label)
@@ -194,7 +182,6 @@ class _Answers:
         )
 
     def summed(self, is_in: NDArray[np.bool_]) -> _Sums:
-        """Returns the sums over the cells that are in."""
         n_samples = int(self.sample[-1]) + 1
         of_entry = is_in[self.cell]
         slot, p = self.slot[of_entry], self.p[of_entry]
@@ -209,7 +196,7 @@ class _Answers:
         )
 
     def samples(self, sums: _Sums) -> _Samples:
-        """Returns the samples that have an answer."""
+        # only samples that have an answer
         is_asked = sums.n_variants > 0
         number = np.cumsum(is_asked) - 1
         kept = is_asked[self.slot_sample]
@@ -228,17 +215,9 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Samples:
-    """What the shares are made of.
-
-    Attributes:
-        repeat: per sample, weighted sum over variants of the share of disagreeing pairs of asks.
-        n_repeated: per sample, the weights of variants asked at least twice.
-        variant: per sample, share of disagreeing pairs of variants; NaN for one variant.
-        sample: per entry (sample, label).
-        label: per entry.
-        p: per entry, mean over variants of the label's share.
-    """
-
+    # per sample: repeat (weighted sum over variants of the share of disagreeing pairs of asks), n_repeated (the weights
+    # of variants asked at least twice), variant (share of disagreeing pairs of variants; NaN for one variant). Per
+    # entry (sample, label): sample, label and p (mean over variants of the label's share).
     repeat: NDArray[np.float64]
     n_repeated: NDArray[np.float64]
     variant: NDArray[np.float64]
@@ -247,12 +226,10 @@ class _Samples:
     p: NDArray[np.float64]
 
     def shares(self) -> NDArray[np.float64]:
-        """Returns the shares of wording, noise and item, shape (3,)."""
         nothing = np.zeros(1)
         return self._shares_less(nothing, nothing, nothing, nothing, nothing, len(self.repeat))[:, 0]
 
     def shares_without_each(self) -> NDArray[np.float64]:
-        """Returns the shares without each sample, shape (3, n_samples)."""
         is_paired = ~np.isnan(self.variant)
         total = np.bincount(self.label, weights=self.p)
         # a sample agrees with the others in p_ic (P_c - p_ic) pairs a label, each of them in both orders
@@ -275,7 +252,6 @@ class _Samples:
         agreeing: NDArray[np.float64],
         n_samples: int,
     ) -> NDArray[np.float64]:
-        """Returns the shares of the sums less these, of n_samples samples."""
         total = np.bincount(self.label, weights=self.p)
         n_pairs = n_samples * (n_samples - 1)
         d_repeat = _quotient(self.repeat.sum() - repeat, self.n_repeated.sum() - n_repeated)
@@ -285,11 +261,9 @@ class _Samples:
         return np.stack([d_variant - d_repeat, d_repeat, d_sample - d_variant]) / d_sample
 
     def n_bearing(self) -> NDArray[np.float64]:
-        """Returns how many samples bear the variance over samples of each share, shape (3,)."""
         return np.array([bearing_samples(each[~np.isnan(each)]) for each in self.shares_without_each()])
 
     def bounds(self, of_units: NDArray[np.float64], units_free: float) -> NDArray[np.float64]:
-        """Returns low, high, wordings_low and wordings_high of each share, shape (3, 4)."""
         rows = []
         for share, without, units in zip(self.shares(), self.shares_without_each(), of_units, strict=True):
             variance, free = jackknife_variance(without), int((~np.isnan(without)).sum()) - 1
@@ -299,14 +273,13 @@ class _Samples:
         return np.array(rows)
 
     def with_one_added(self) -> list[_Samples]:
-        """Returns the same with one more sample: one of noise, one of wordings, and one that gives a label of its own."""
+        # the added sample has noise, or disagreeing wordings, or a label of its own
         n_labels = int(self.label.max()) + 1
         by_share = np.argsort(-np.bincount(self.label, weights=self.p, minlength=n_labels), kind="stable")
         pair = np.append(by_share, n_labels)[:2]
         return [self._with(0.5, 0.5, pair), self._with(0.0, 0.5, pair), self._with(0.0, 0.0, np.array([n_labels + 1]))]
 
     def _with(self, repeat: float, variant: float, labels: NDArray[np.int64]) -> _Samples:
-        """Returns the same with one more sample of these disagreements that gives the labels equally often."""
         n_repeated = float(np.median(self.n_repeated))
         return _Samples(
             repeat=np.append(self.repeat, n_repeated * repeat),
@@ -319,10 +292,9 @@ class _Samples:
 
 
 def _summed(code: NDArray[np.int64], values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Sums of the values of each code, shape (n,)."""
     return np.bincount(code, weights=values, minlength=n).astype(np.float64, copy=False)
 
 
 def _quotient(dividend: NDArray[np.float64], divisor: NDArray[np.float64]) -> NDArray[np.float64]:
-    """NaN for a divisor of 0, which the rounding of weights may miss by a little."""
+    # NaN for a divisor of 0, which the rounding of weights may miss by a little
     return np.asarray(np.divide(dividend, divisor, out=np.full(dividend.shape, np.nan), where=divisor > _NOTHING))

@@ -1,4 +1,4 @@
-"""Entropy of answer distributions, normalised to the number of classes."""
+"""Computes the entropy of answer distributions, normalised to the number of classes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ROUNDING = 1e-12
 
 
 def plug_in_terms(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns -p ln p in nats, elementwise; 0 at 0 and at the rounding below it."""
+    """Computes -p ln p in nats, elementwise; 0 at 0 and at the rounding below it."""
     return np.asarray(entr(np.maximum(p, 0.0)), np.float64)
 
 
 @sql_function(at_once=True)
 def normalised_entropy(p: Floats, offsets: Offsets, n_classes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns -sum p ln p / ln C of many distributions at once: sensitivity of a sample, when p is its p_tau.
+    """Computes -sum p ln p / ln C of many distributions at once: the sensitivity of a sample where p is its p_tau.
 
     Args:
         p: shape (n_entries,), probabilities of all distributions one after another; zeros contribute nothing. They are
@@ -51,9 +51,9 @@ def normalised_entropy(p: Floats, offsets: Offsets, n_classes: NDArray[np.int64]
 
 
 def expected_plug_in_entropy(p: NDArray[np.float64], n_variants: int, n_classes: int) -> float:
-    """Returns the mean of `normalised_entropy` when each of Q variants is answered once, at random from p.
+    """Computes the mean of `normalised_entropy` when each of Q variants is answered once, at random from p.
 
-    The plug-in entropy of few answers lies below the entropy of p, so simulated models are held to this figure:
+    The plug-in entropy of few answers lies below the entropy of p, so simulated models are compared with this figure:
     sum over c and k of Binomial(k; Q, p_c) g(k/Q) / ln C, with g(x) = -x ln x.
 
     Args:

@@ -1,4 +1,4 @@
-"""Measures how similarly two samples of one class are treated: all pairs counted by distance, and the pairs of a few samples."""
+"""Measures how similarly samples of one class are treated: counts all pairs by distance, lists the pairs of a few."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats, Labels
 
 N_BINS = 20
-"""Bins of [0, 1] between the two exact ends."""
+"""The number of bins of [0, 1] between the two exact ends."""
 
 MOST_VECTORS = 2000
-"""Distinct distributions of a class that are held against each other; of more, so many samples are drawn."""
+"""At most so many distinct distributions of a class are compared; of more, so many samples are drawn."""
 
 _SAME = 1e-9  # shares are sums of fractions: what differs by less is rounding
 _ROWS = 256  # of distances at once
@@ -25,7 +25,7 @@ _PURPOSE = 22
 
 @dataclass(frozen=True)
 class PairBin:
-    """The pairs of a class that are alike by `similarity_low` to `similarity_high`."""
+    """The pairs of a class with a similarity from `similarity_low` to `similarity_high`."""
 
     similarity_low: float
     similarity_high: float
@@ -36,7 +36,7 @@ class PairBin:
 
 
 class SamplePair(NamedTuple):
-    """Two samples, by their codes and by their places in an order that puts alike ones together, from 1."""
+    """Two samples, by their codes and by their places, from 1, in an order that puts similar samples together."""
 
     sample: int
     other_sample: int
@@ -46,7 +46,7 @@ class SamplePair(NamedTuple):
 
 
 def shares_matrix(sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns label distributions as rows, shape (n_samples, n_labels), of entries of dense codes; what has no entry is 0."""
+    """Turns entries of dense codes into rows of label distributions, shape (n_samples, n_labels)."""
     matrix = np.zeros((int(sample.max(initial=-1)) + 1, int(label.max(initial=-1)) + 1))
     matrix[sample, label] = p
     return matrix
@@ -54,12 +54,12 @@ def shares_matrix(sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArra
 
 @sql_function("pair_distances")
 def pair_distances_of(sample: Codes, label: Labels, p: Floats, seed: int) -> list[PairBin]:
-    """Returns `pair_distances` of the samples whose shares of labels these are."""
+    """Runs `pair_distances` on samples whose shares of labels are given as entries."""
     return pair_distances(shares_matrix(sample, label, p), seed)
 
 
 def pair_distances(p_tau: NDArray[np.float64], seed: int) -> list[PairBin]:
-    """Returns the pairs of samples of one class, counted by their similarity: 1 - total variation distance of their p_tau.
+    """Counts the pairs of samples of one class by their similarity: 1 - total variation distance of their p_tau.
 
     Equal distributions are taken as one with a weight, so that the cost depends on the pairs of distinct distributions.
 
@@ -68,10 +68,11 @@ def pair_distances(p_tau: NDArray[np.float64], seed: int) -> list[PairBin]:
         seed: of the samples that stand for a class of more than MOST_VECTORS distinct distributions.
 
     Returns:
-        Unordered pairs of two samples, counted in N_BINS equal bins of (0, 1) that hold their lower end, and apart from them
-        those of exactly 0 and exactly 1, where both ends are that value; ascending, without empty bins. `n_pairs` sums to
-        n_samples (n_samples - 1) / 2 and `mean_similarity`, so weighted, gives `consistency_distinct`. `n_samples` are the
-        samples that were compared, `n_distinct` their distinct distributions. Empty for n < 2.
+        Unordered pairs of two samples, counted in N_BINS equal bins of (0, 1) that hold their lower end, and in two
+        bins of their own the pairs of exactly 0 and exactly 1, where both ends are that value; ascending, without empty
+        bins. `n_pairs` sums to n_samples (n_samples - 1) / 2 and `mean_similarity`, so weighted, gives
+        `consistency_distinct`. `n_samples` are the samples that were compared, `n_distinct` their distinct
+        distributions. Empty for n < 2.
 
     Source:
         Errica et al. 2025, the distances that consistency is a mean of.
@@ -109,26 +110,25 @@ def pair_distances(p_tau: NDArray[np.float64], seed: int) -> list[PairBin]:
 
 
 def _distinct(p_tau: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Returns the distinct rows, and how often each occurs."""
     _, first, counts = np.unique(np.round(p_tau, 9), axis=0, return_index=True, return_counts=True)
     return p_tau[first], counts.astype(np.float64)
 
 
 @sql_function("sample_pairs", own_codes={"sample": "sample", "other_sample": "sample"})
 def sample_pairs_of(sample: Codes, label: Labels, p: Floats) -> list[SamplePair]:
-    """Returns `sample_pairs` of the samples whose shares of labels these are."""
+    """Runs `sample_pairs` on samples whose shares of labels are given as entries."""
     return sample_pairs(shares_matrix(sample, label, p))
 
 
 def sample_pairs(p_tau: NDArray[np.float64]) -> list[SamplePair]:
-    """Returns each pair of n samples of one class with its 1 - total variation distance; n (n - 1) / 2 rows.
+    """Lists each pair of n samples of one class with its 1 - total variation distance; n (n - 1) / 2 rows.
 
     Args:
         p_tau: shape (n, C), rows sum to 1.
 
     Returns:
-        Pairs in which `sample` has the earlier place; places by average linkage with optimal leaf order, so that samples
-        that are treated alike stand together. Empty for n < 2.
+        Pairs in which `sample` has the earlier place; places by average linkage with optimal leaf order, so that
+        samples that are treated alike stand together. Empty for n < 2.
     """
     n = len(p_tau)
     if n < 2:
@@ -144,7 +144,6 @@ def sample_pairs(p_tau: NDArray[np.float64]) -> list[SamplePair]:
 
 
 def _grouped(distances: NDArray[np.float64]) -> list[int]:
-    """Returns the samples in the order of the leaves of their tree."""
     from scipy.cluster.hierarchy import leaves_list, linkage  # 0.1 s to import
 
     condensed = distances[np.triu_indices(len(distances), 1)]
@@ -152,7 +151,6 @@ def _grouped(distances: NDArray[np.float64]) -> list[int]:
 
 
 def _distances(some: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Total variation distance of each row to each other row."""
     from scipy.spatial.distance import cdist  # 0.1 s to import
 
     return np.asarray(cdist(some, others, "cityblock") / 2)

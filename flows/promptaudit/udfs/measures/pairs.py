@@ -10,7 +10,7 @@ _HISTOGRAM_CELLS = 4_000_000  # 32 MB; beyond it a joint histogram is mostly zer
 
 
 def squared_differences(x: NDArray[np.float64]) -> float:
-    """Returns the sum over ordered pairs of (x_i - x_j)^2; x of shape (n,)."""
+    """Sums (x_i - x_j)^2 over ordered pairs; x of shape (n,)."""
     centred = x - x.mean()
     return float(2 * len(x) * (centred @ centred))
 
@@ -18,12 +18,12 @@ def squared_differences(x: NDArray[np.float64]) -> float:
 def half_distances(
     at_least: NDArray[np.float64], n: NDArray[np.float64], gaps: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Returns half the sum over ordered pairs of |x_i - x_j|: sum of gap a (n - a), a of n values reaching a step.
+    """Computes half the sum over ordered pairs of |x_i - x_j|: sum of gap a (n - a), a of n values reaching a step.
 
     Args:
         at_least: shape (..., n_steps), how many values reach each step, in any order of the steps.
         n: shape (..., 1) or (..., n_steps), how many values there are.
-        gaps: shape (n_steps,), what each step rises above the one below it, the lowest above 0.
+        gaps: shape (n_steps,), the height of each step above the one below it, of the lowest above 0.
     """
     return np.asarray((at_least * (n - at_least)) @ gaps, np.float64)
 
@@ -31,7 +31,7 @@ def half_distances(
 def difference_products(
     x: NDArray[np.int64], x_grid: NDArray[np.float64], y: NDArray[np.int64], y_grid: NDArray[np.float64]
 ) -> float:
-    """Returns the sum over ordered pairs of |x_i - x_j| |y_i - y_j|.
+    """Sums |x_i - x_j| |y_i - y_j| over ordered pairs.
 
     sum H * (A H B), with H the joint histogram and A, B the absolute differences of the grids: n samples cost n,
     however many pairs they make. Where the grids are too fine for a histogram pairs are merged by sorting, n log^2 n.
@@ -51,7 +51,7 @@ def difference_products(
 
 
 def _times_differences(grid: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """|grid_i - grid_j| @ matrix."""
+    # |grid_i - grid_j| @ matrix
     if len(grid) <= _MATRIX_GRID:
         return np.asarray(np.abs(grid[:, None] - grid) @ matrix, np.float64)
     column = grid[:, None]
@@ -60,7 +60,7 @@ def _times_differences(grid: NDArray[np.float64], matrix: NDArray[np.float64]) -
 
 
 def _merged_products(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Returns the same sum, merging ever larger blocks of ascending x; within a merge the sign of y decides."""
+    # merges ever larger blocks of ascending x; within a merge the sign of y decides
     by_x = np.argsort(x, kind="stable")
     x, y = x[by_x], y[by_x]
     by_y = np.argsort(y, kind="stable")

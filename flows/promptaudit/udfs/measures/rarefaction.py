@@ -1,4 +1,4 @@
-"""Computes the sensitivity to expect under fewer of the same wordings (rarefaction), without a list of their subsets."""
+"""Computes the sensitivity expected under fewer of the same wordings (rarefaction), without listing their subsets."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from promptaudit.udfs.measures.entropy import ROUNDING, plug_in_terms
 from promptaudit.udfs.resampling import generator
 
 MOST_COMPOSITIONS = 4096
-"""Ways to choose from a cell's shares up to which sensitivity is exact: a share that m wordings have is chosen 0 to m times.
-Of single answers, whose shares are 0 and 1, it is exact in any case."""
+"""Sensitivity is exact where a cell's shares can be chosen in at most so many ways: a share of m wordings 0 to m times.
+
+Single answers, whose shares are 0 and 1, are always exact.
+"""
 
 MOST_EXACT = 500
-"""Wordings up to which it is exact at all: of more there are soon more subsets than a float holds."""
+"""With more wordings than this nothing is exact: there are soon more subsets than a float holds."""
 
 N_ORDERS = 200
-"""Orders in which the wordings of a cell are drawn where there are more ways; the cells' errors are independent."""
+"""The number of drawn orders of a cell's wordings where there are more ways; the cells' errors are independent."""
 
 _PURPOSE = 21
 
 
 class Rarefied(NamedTuple):
-    """Sensitivity at each number of wordings.
+    """The sensitivity at each number of wordings.
 
     Attributes:
         sensitivity: shape (n_numbers,).
         is_exact: false where some cell's subsets were drawn, so that all but the largest number are means over draws.
-        n_samples: samples it is the mean of.
+        n_samples: the number of samples in the mean.
     """
 
     sensitivity: NDArray[np.float64]
@@ -41,7 +43,7 @@ class Rarefied(NamedTuple):
 
 
 def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns the mean of -x ln x over all subsets of k of Q wordings, x the mean share of a label over the subset.
+    """Averages -x ln x over all subsets of k of Q wordings, where x is the mean share of a label over the subset.
 
     With single answers every share is 0 or 1, and this is sum_j Hypergeom(j; Q, n, k) g(j / k), g(x) = -x ln x.
 
@@ -50,7 +52,8 @@ def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> ND
         counts: shape (d,), how many wordings have each; Q is their sum.
 
     Returns:
-        Shape (Q + 1,), nats, for k = 0 to Q; 0 at k = 0. Takes as many floats as there are ways to choose, prod(counts + 1).
+        Shape (Q + 1,), nats, for k = 0 to Q; 0 at k = 0. Takes as many floats as there are ways to choose, prod(counts
+        + 1).
     """
     n_wordings = int(counts.sum())
     chosen, total, ways = np.zeros(1), np.zeros(1), np.ones(1)
@@ -66,7 +69,6 @@ def expected_terms(shares: NDArray[np.float64], counts: NDArray[np.int64]) -> ND
 
 @lru_cache(maxsize=256)
 def _ways(n: int) -> NDArray[np.float64]:
-    """Returns in how many ways 0, 1, … n things are chosen out of n."""
     return np.array([math.comb(n, k) for k in range(n + 1)], np.float64)
 
 
@@ -79,7 +81,7 @@ def rarefied_sensitivity(
     numbers: Sequence[int],
     seed: int,
 ) -> Rarefied:
-    """Returns mean sensitivity over samples at each number of wordings, in expectation over all subsets of that many.
+    """Computes mean sensitivity over samples at each number of wordings, in expectation over all subsets of that many.
 
     Args:
         sample: shape (n,), n > 0, dense codes.
@@ -88,7 +90,7 @@ def rarefied_sensitivity(
         p: shape (n,), share of the wording's answers with the label, above 0.
         n_classes: C.
         numbers: of wordings; a sample that has fewer takes all of its own.
-        seed: of what is drawn.
+        seed: of the drawn orders.
 
     Returns:
         In [0, 1], of the samples that have two wordings; NaN without one and for C < 2.
@@ -120,10 +122,8 @@ def rarefied_sensitivity(
 def _alike_cells(
     sample: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64], n_asked: NDArray[np.int64]
 ) -> dict[tuple[int, bytes], int]:
-    """Returns how many cells (sample, label) have the same shares: by the sample's number of wordings and the shares above 0.
-
-    There are far fewer of them than cells. What differs by rounding is the same.
-    """
+    # counts cells (sample, label) with the same shares, by the sample's number of wordings and the shares above 0:
+    # there are far fewer of them than cells
     n_labels = int(label.max()) + 1
     cell = sample * n_labels + label
     order = np.lexsort((p, cell))
@@ -137,7 +137,7 @@ def _alike_cells(
 
 
 def _drawn_terms(shares: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Returns the means of `expected_terms` over the beginnings of drawn orders; shares of shape (Q,), exact at k = Q."""
+    # `expected_terms` over the beginnings of drawn orders; exact at k = Q
     k = np.arange(1, len(shares) + 1)
     sums = np.cumsum(rng.permuted(np.tile(shares, (N_ORDERS, 1)), axis=1), axis=1)
     return np.append(0.0, plug_in_terms(sums / k).mean(axis=0))

@@ -1,4 +1,4 @@
-"""Sensitivity to the wording, plain and corrected for the number of wordings, with intervals by a two-way jackknife."""
+"""Measures sensitivity to the wording, plain and corrected for few wordings, with two-way jackknife intervals."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from promptaudit.udfs.sql_types import Codes, Floats, Groups, Labels
 from promptaudit.udfs.two_way import TwoWayVariance, two_way_variance
 
 FEWEST_CORRECTED = 8
-"""Wordings from which sensitivity is corrected: of fewer, more than half of the bias may be left."""
+"""Sensitivity is corrected from so many wordings: with fewer, more than half of the bias may be left."""
 
 
 class SensitivityInterval(NamedTuple):
-    """Mean sensitivity and its bounds, then those of the corrected figure; NaN where undefined."""
+    """Mean sensitivity with its bounds, and the corrected figure with its bounds; NaN where undefined."""
 
     mean: float
     low: float
@@ -44,7 +44,7 @@ class PseudoValues(NamedTuple):
     n_wordings: NDArray[np.int64]  # per sample
 
     def means(self) -> NDArray[np.float64]:
-        """Returns the mean pseudo-value of each sample: its corrected sensitivity; NaN of fewer than two units."""
+        """Averages each sample's pseudo-values into its corrected sensitivity; NaN with fewer than two units."""
         n_units = np.bincount(self.sample, minlength=len(self.by_sample))
         sums = np.bincount(self.sample, weights=self.value, minlength=len(self.by_sample))
         return np.where(n_units > 0, sums / np.maximum(n_units, 1), np.nan)
@@ -57,14 +57,14 @@ def pseudo_values(
     p: NDArray[np.float64],
     n_classes: NDArray[np.int64],
 ) -> PseudoValues:
-    """Returns the sensitivity of each sample and the jackknife's pseudo-values over wordings or families of them.
+    """Computes the sensitivity of each sample and the jackknife's pseudo-values over wordings or families of them.
 
     Args:
         sample: shape (n,), dense codes, n > 0.
         unit: shape (n,), dense codes of the wording or its family.
         label: shape (n,), dense codes, N/A being one of them.
-        p: shape (n,), share of a wording's answers with the label, summed over the family; zeros may be left out. Each (sample,
-            unit, label) stands at most once, and the sum over labels is the number of wordings.
+        p: shape (n,), share of a wording's answers with the label, summed over the family; zeros may be left out. Each
+            (sample, unit, label) stands at most once, and the sum over labels is the number of wordings.
         n_classes: shape (n_samples,), C of each sample.
 
     Returns:
@@ -106,7 +106,7 @@ def pseudo_values(
 
 
 def _within(sensitivity: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Takes what is 0 or 1 but for rounding as such."""
+    # rounding may leave figures just off 0 or 1
     return np.where(sensitivity < ROUNDING, 0.0, np.where(sensitivity > 1 - ROUNDING, 1.0, sensitivity))
 
 
@@ -118,10 +118,10 @@ def corrected_sensitivity(
     p: Floats,
     n_classes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Returns sensitivity of each sample without most of the downward bias of few wordings.
+    """Computes the sensitivity of each sample without most of the downward bias of few wordings.
 
-    Q S_Q - (Q - 1) S_{Q-1}, the jackknife of first order: S_{Q-1} is the mean over leaving out each wording. It is never below
-    S_Q, and kept at most 1.
+    Q S_Q - (Q - 1) S_{Q-1}, the jackknife of first order: S_{Q-1} is the mean over leaving out each wording. It is
+    never below S_Q, and kept at most 1.
 
     Args:
         sample: shape (n,), index of the sample, below len(n_classes).
@@ -138,7 +138,8 @@ def corrected_sensitivity(
         Errica et al. 2025 for S; Quenouille 1956 for the jackknife.
 
     Example:
-        One sample of three classes under ten wordings, of which six agree and four others do; its plain sensitivity is .613:
+        One sample of three classes under ten wordings, of which six agree and four others do; its plain sensitivity is
+        .613:
 
         >>> corrected_sensitivity(
         ...     np.zeros(10, int), np.arange(10), np.repeat([0, 1], [6, 4]), np.ones(10), np.array([3])
@@ -161,17 +162,18 @@ def sensitivity_interval(
     p: Floats,
     n_classes: int,
 ) -> SensitivityInterval:
-    """Returns mean sensitivity over samples, plain and corrected, each with its interval.
+    """Computes mean sensitivity over samples, plain and corrected, each with its interval.
 
-    The interval of `mean` is for what as many wordings show on other samples and other wordings, that of `corrected` for
-    endless wordings. With S_i the sensitivity of a sample and P_iv = Q S_i - (Q - 1) S_i^(-v) its pseudo-values, the variance
-    is V_samples + V_variants - V_both: Var(S_i) / N, or that of the means of P over wordings for `corrected`, and the two parts
-    of `two_way_variance` of P. Bounds are t intervals on the logit. t has the degrees of freedom of `TwoWayVariance`, for
-    `corrected` Q - 1. Families of wordings move neither figure: they may widen the intervals, which then hold those with
-    families as units, too.
+    The interval of `mean` is for as many other wordings on other samples, the interval of `corrected` for endless
+    wordings. With S_i the sensitivity of a sample and P_iv = Q S_i - (Q - 1) S_i^(-v) its pseudo-values, the variance
+    is V_samples + V_variants - V_both: Var(S_i) / N, or that of the means of P over wordings for `corrected`, and the
+    two parts of `two_way_variance` of P. Bounds are t intervals on the logit. t has the degrees of freedom of
+    `TwoWayVariance`, for `corrected` Q - 1. Families of wordings move neither figure: they may widen the intervals,
+    which then hold those with families as units, too.
 
-    Samples that are all answered alike have no spread, and would leave no doubt. So the bounds also hold those of the same
-    data with one added sample whose answers are split between two labels (of S = .5 where that is more).
+    Samples that are all answered alike have no spread, and the interval would have no width. So the bounds are widened
+    to include the bounds of the same data with one added sample whose answers are split between two labels (of S = .5
+    where that is more).
 
     Args:
         sample: shape (n,), dense codes.
@@ -182,9 +184,9 @@ def sensitivity_interval(
         n_classes: C.
 
     Returns:
-        0 <= low <= mean <= high <= 1, mean <= corrected <= 1 and 0 <= corrected_low <= corrected <= corrected_high <= 1. All NaN
-        without a sample of two wordings or with C < 2. Bounds are NaN below MIN_UNITS wordings or families and below two
-        samples; the corrected figure is where no sample has FEWEST_CORRECTED wordings.
+        0 <= low <= mean <= high <= 1, mean <= corrected <= 1 and 0 <= corrected_low <= corrected <= corrected_high <=
+        1. All NaN without a sample of two wordings or with C < 2. Bounds are NaN below MIN_UNITS wordings or families
+        and below two samples; the corrected figure is where no sample has FEWEST_CORRECTED wordings.
     """
     if len(p) == 0 or n_classes < 2:
         return SensitivityInterval(*[np.nan] * 6)
@@ -206,14 +208,13 @@ def sensitivity_interval(
         return SensitivityInterval(mean, *bounds, np.nan, *UNDEFINED)
     corrected = min(max(mean, float(of_endless.mean())), 1.0)
     of_corrected = _bounds(of_endless, split, parts, is_cautious=True)
-    if corrected == 1:  # from which the logit knows no distance; endless wordings show no less than these
+    if corrected == 1:  # where the logit is infinite; endless wordings show at least as much as these
         of_corrected = Interval(bounds.low, bounds.high if np.isnan(bounds.high) else 1.0)
     return SensitivityInterval(mean, *bounds, corrected, *of_corrected)
 
 
 class _Table(NamedTuple):
-    """Pseudo-values of samples and units, and the part of the wordings that each unit is."""
-
+    # weight: each unit's part of the wordings
     sample: NDArray[np.int64]
     unit: NDArray[np.int64]
     value: NDArray[np.float64]
@@ -226,7 +227,6 @@ class _Table(NamedTuple):
         return cls(dense_codes(found.sample)[0], unit, found.value, own / own.sum())
 
     def and_one_more(self, value: float) -> _Table:
-        """Adds a sample that has one value under all units."""
         units = np.arange(len(self.weight))
         return _Table(
             np.append(self.sample, np.full_like(units, self.sample.max() + 1)),
@@ -240,7 +240,7 @@ class _Table(NamedTuple):
 
 
 def _parts(tables: Sequence[_Table], split: float) -> list[list[TwoWayVariance]] | None:
-    """Returns the variances over units of the data and of those with one more sample; None below MIN_UNITS units."""
+    # the variances over units of the data, and of the data with one more sample; None below MIN_UNITS units
     if any(np.bincount(each.sample, minlength=1).max() < MIN_UNITS for each in tables):
         return None
     return [[each.variance() for each in tables], [each.and_one_more(split).variance() for each in tables]]
@@ -253,7 +253,6 @@ def _bounds(
     *,
     is_cautious: bool = False,
 ) -> Interval:
-    """Returns the lowest and highest bound of the data and of those with one more sample, over all kinds of units."""
     if parts is None:
         return UNDEFINED
     ends = []
@@ -270,7 +269,6 @@ def _bounds(
 def _summed(
     sample: NDArray[np.int64], family: NDArray[np.int64], label: NDArray[np.int64], p: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Returns samples, families, labels and the sums of shares over the wordings of each family."""
     n_families, n_labels = int(family.max()) + 1, int(label.max()) + 1
     cell, cells = dense_codes((sample * n_families + family) * n_labels + label)
     units, labels = np.divmod(cells, n_labels)

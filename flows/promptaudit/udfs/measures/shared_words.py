@@ -1,4 +1,4 @@
-"""Finds words that the texts of a few samples share and those of the rest of their class lack, beyond what chance gives."""
+"""Finds words that are in the texts of a few samples and not in the rest of their class, beyond chance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PURPOSE = 12
 
 
 class Contrast(NamedTuple):
-    """Some samples of a class against its others.
+    """Some samples of a class, to compare with the others of the class.
 
     Attributes:
         stratum: the class; contrasts of one class are exchanged together.
@@ -31,7 +31,7 @@ class Contrast(NamedTuple):
 
 
 class SharedWord(NamedTuple):
-    """A word of a contrast: its z, its p-value among all words of all contrasts, and the samples that have it."""
+    """A word of a contrast: its z, its p-value among all words of all contrasts, and how many samples have it."""
 
     word: int
     z: float
@@ -47,13 +47,13 @@ def shared_words(
     seed: int,
     n_permutations: int = PERMUTATIONS,
 ) -> list[list[SharedWord]]:
-    """Returns the words that set each contrast's samples apart, those that do so most first.
+    """Finds the words that set each contrast's samples apart, the most distinctive first.
 
-    A word's z is its log-odds ratio with an informative Dirichlet prior, over its standard deviation; a word counts once for
-    each sample, and the prior is made of the words of the whole task, as many as PRIOR_SAMPLES samples have. The p-value is
-    the share of random exchanges of the class's texts, the observed one among them, in which the largest z of any word in any
-    of the contrasts is as large: by chance, some word is below .05 in one of twenty sets of contrasts, however many words
-    there are.
+    A word's z is its log-odds ratio with an informative Dirichlet prior, over its standard deviation; a word counts
+    once for each sample, and the prior is made of the words of the whole task, as many as PRIOR_SAMPLES samples have.
+    The p-value is the share of random exchanges of the class's texts, the observed one among them, in which the largest
+    z of any word in any of the contrasts is as large: by chance, some word is below .05 in one of twenty sets of
+    contrasts, however many words there are.
 
     Args:
         contrasts: any number; all `has` have the same W words.
@@ -84,7 +84,7 @@ def shared_words(
 
 
 def _z(chosen: NDArray[np.float64], has: NDArray[np.float64], prior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the z of every word for each choice of samples, shape (n_choices, W); -inf where too few of the chosen have it."""
+    # -inf where too few of the chosen samples have the word
     inside = chosen @ has
     outside = has.sum(axis=0) - inside
     n_inside, n_outside = inside.sum(axis=1, keepdims=True), outside.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""How often answers differ between prompts that differ in one kind of variation alone, beyond what repeating a prompt gives."""
+"""Measures how often answers differ, beyond repetition noise, between prompts that differ in one kind of variation."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LARGEST, MOVES, NOT_TOLD, NOT_MEASURED = "moves_most", "moves", "not_told", "not
 REPETITIONS, VARIANTS = "repetitions", "variants"
 
 HARDLY = 0.1
-"""Noise below this part of the least disagreement of any kind is that of answers that were kept, not asked again."""
+"""Noise below this part of the least disagreement of any kind comes from answers that the provider cached."""
 
 
 @dataclass(frozen=True)
 class VariationEffect:
-    """What one kind of variation does to the answers; NaN where undefined."""
+    """The effect of one kind of variation on the answers; NaN where undefined."""
 
     kind: int
     n_samples: int
@@ -41,7 +41,7 @@ class VariationEffect:
 
 
 class Member(NamedTuple):
-    """A prompt variant that takes part in a kind of variation, as an entry of `Variation` says; `unit` None is the original's."""
+    """A prompt variant that takes part in a kind of variation, as in `Variation`; `unit` is None for the original."""
 
     kind: BigInt
     variant: BigInt
@@ -54,7 +54,7 @@ class Member(NamedTuple):
 def variation_effects_of(
     sample: Codes, variant: Integers, label: Labels, n_answers: Floats, stands_for: Floats, members: Sequence[Member]
 ) -> list[VariationEffect]:
-    """Returns `variation_effects` of variants by any codes; a member that nothing was answered under is left out."""
+    """Runs `variation_effects` on variants with any codes, and leaves out members without answers."""
     code, known = dense_codes(variant)
     place = {variant: place for place, variant in enumerate(known.tolist())}
     kinds: dict[int, list[tuple[int, ...]]] = {}
@@ -73,13 +73,13 @@ def variation_effects(
     stands_for: NDArray[np.float64],
     variations: Sequence[Variation],
 ) -> list[VariationEffect]:
-    """Returns how often each kind of variation changes the answer, and which kind does so most.
+    """Measures how often each kind of variation changes the answer, and which kind does so most.
 
-    disagreement is the share of pairs of answers with different labels, over pairs of variants of one line: it is the mean
-    over the pairs of a sample, and then over samples. noise is the same share for two asks of one variant; each variant of a
-    line has the weight of the number of its pairs. effect = disagreement - noise, which is the mean over pairs of half the
-    squared distance of their distributions of labels: 0 in expectation where the kind changes nothing, whatever the noise of
-    its variants.
+    disagreement is the share of pairs of answers with different labels, over pairs of variants of one line: the mean
+    over the pairs of a sample, and then over samples. noise is the same share for two asks of one variant, where each
+    variant weighs as much as it has pairs. effect = disagreement - noise, which is the mean over pairs of half the
+    squared distance of their distributions of labels: 0 in expectation where the kind changes nothing, whatever the
+    noise of its variants.
 
     Args:
         sample: shape (n,), dense codes.
@@ -87,29 +87,31 @@ def variation_effects(
         label: shape (n,), dense codes, N/A being one of them.
         n_answers: shape (n,), how often the variant gave the sample the label, above 0; each (sample, variant, label)
             stands at most once.
-        stands_for: shape (n,), as of `disagreement_shares`.
+        stands_for: shape (n,), as in `disagreement_shares`.
         variations: the kinds, each with its variants.
 
-    A provider that keeps its answers to prompts answers a repetition like the first ask, and then every change of a prompt
-    seems to move answers that only chance moves. So where repetitions hardly ever differ, by less than HARDLY of the least
-    disagreement of any kind, noise is taken between prompts: it is the disagreement of the kind that has the least. `effect`
-    is the amount by which a disagreement exceeds it, for as many variants as the kind with fewer has. For that kind itself the
-    effect is undefined, since it cannot be seen whether it moves answers too. A single kind has no other to compare with, and
-    is taken as it is.
+    A provider that keeps its answers answers a repetition like the first ask, and then every change of a prompt seems
+    to move answers that only chance moves. So where repetitions hardly ever differ, by less than HARDLY of the least
+    disagreement of any kind, noise is taken between prompts: it is the disagreement of the kind that has the least.
+    `effect` is then the excess of a disagreement over it, for as many variants as the kind with fewer has. For the kind
+    of least disagreement the effect is undefined, since nothing shows whether it moves answers too. A single kind has
+    none to compare with, and its noise stays the one of repetitions.
 
     Returns:
-        One row a kind. `effect_low`, `effect_high`: effect -+ t sqrt(V_samples + V_variants - V_both) of `two_way_variance`,
-        over the pseudo-values Q E_i - (Q - 1) E_i^(-u) of sample i without unit u, or of the distances of pairs of units
-        where these vary more, with the degrees of freedom of Satterthwaite: for other samples and other variants of the
-        kind. Above, what variants add is on a logarithmic scale. NaN below FEWEST units and two samples. Where fewer than
-        FEWEST_BEARING samples bear V_samples, the bounds hold those of the same data with one added sample too, whose
-        variants agree, or are split between two labels. Effects and bounds are clipped to [-1, 1].
-        `effect_share`: the effect over the sum of the effects that are told from zero; NaN for one that is not.
+        One row a kind. `effect_low`, `effect_high`: effect -+ t sqrt(V_samples + V_variants - V_both) of
+        `two_way_variance`, over the pseudo-values Q E_i - (Q - 1) E_i^(-u) of sample i without unit u, or of the
+        distances of pairs of units where these vary more, with the degrees of freedom of Satterthwaite: for other
+        samples and other variants of the kind. Above, what variants add is on a logarithmic scale. NaN below FEWEST
+        units and two samples. Where fewer than FEWEST_BEARING samples bear V_samples, the bounds are widened to include
+        the bounds of the same data with one added sample, whose variants agree, or are split between two labels.
+        Effects and bounds are clipped to [-1, 1].
+        `effect_share`: the effect over the sum of all effects that differ significantly from zero; NaN for any other.
         `noise`, `effect` and what is made of it are NaN unless some sample has two variants that were asked twice.
-        `verdict`: moves_most where the effect is told from zero and from that of every other kind, on the same samples, at
-        5 % over the number of kinds and for the smaller number of variants; moves where it is told from zero; not_told;
-        not_measured without bounds. No effect is told from a kind that has none. With noise between prompts the effects are
-        differences of two kinds, and are told from zero at 5 % over the number of pairs of kinds.
+        `verdict`: moves_most where the effect differs significantly from zero and from every other kind's, on the same
+        samples, at 5 % over the number of kinds and for the smaller number of variants; moves where it differs
+        significantly from zero; not_told where it does not; not_measured without bounds. No effect differs
+        significantly from a kind without an effect. With noise between prompts the effects are differences of two
+        kinds, and are tested at 5 % over the number of pairs of kinds.
         `noise_from`: repetitions or variants, by where the noise was taken.
     """
     table = AnswersByVariant.of(sample, variant, label, n_answers, stands_for)
@@ -146,18 +148,17 @@ def variation_effects(
 
 
 def _least(kinds: Sequence[Kind]) -> Kind | None:
-    """The kind of least disagreement, where repetitions hardly ever differ; None elsewhere and of fewer than two kinds."""
+    # the kind of least disagreement; None where repetitions do differ, and with fewer than two kinds
     measured = [kind for kind in kinds if mean(kind.disagreements) >= 0 and not np.isnan(kind.noise)]
     if len(measured) < 2:
         return None
-    # the one of most variants of those that disagree alike: it knows best
+    # of kinds that disagree alike, the one with most variants is measured best
     least = min(measured, key=lambda kind: (mean(kind.disagreements), -kind.n_units))
     is_kept = max(kind.noise for kind in measured) < HARDLY * mean(least.disagreements)
     return least if is_kept else None
 
 
 def _between(kinds: Sequence[Kind], least: Kind, variations: Sequence[Variation]) -> list[VariationEffect]:
-    """Returns the effects beyond the kind of least disagreement."""
     tail = TAIL / (len(kinds) * (len(kinds) - 1) / 2)
     beyond = np.clip([(np.nan,) * 3 if kind is least else kind.beyond(least, TAIL) for kind in kinds], -1, 1).tolist()
     moves = [kind is not least and kind.exceeds(least, tail) for kind in kinds]

@@ -1,4 +1,4 @@
-"""Measures what one kind of variation does to each sample, and how far other variants of the kind would do otherwise."""
+"""Measures what one kind of variation does to each sample, and how far other variants of the kind might differ."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from promptaudit.udfs.resampling import FEWEST_BEARING, bearing_samples
 from promptaudit.udfs.two_way import TwoWayVariance
 
 MOST_PAIRED = 11
-"""Most units whose distances are looked at pair by pair; of more the jackknife alone says how much they vary."""
+"""Distances of more units than this are not compared pair by pair; the jackknife alone measures how they vary."""
 
 
 class Variation(NamedTuple):
-    """The prompt variants that take part in one kind of variation, an entry each.
+    """The prompt variants that take part in one kind of variation, one entry each.
 
     Attributes:
         kind: its code.
-        variant: shape (n,), dense codes of variants, as in the answers.
+        variant: shape (n,), dense codes, the same as in the answers.
         line: shape (n,), equal for variants that are alike in everything but this kind.
-        value: shape (n,), what the variant has of this kind; variants of one line and one value are no pair.
-        unit: shape (n,), what the interval leaves out at a time: the value, or what several values have in common; below 0
-            for what the original has, which stays.
+        value: shape (n,), the variant's value of this kind; variants of one line and one value are no pair.
+        unit: shape (n,), the code that the interval leaves out at a time: the value, or a family of several values;
+            below 0 for the original, which is never left out.
     """
 
     kind: int
@@ -48,17 +48,19 @@ class Variation(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of variation. A unit is what the interval leaves out at a time: a variant, or a family of wordings.
+    """The effects of one kind of variation.
+
+    The interval leaves out one unit at a time: a variant, or a family of wordings.
 
     Attributes:
-        disagreements: shape (N,), of each sample's pairs; NaN without one.
+        disagreements: shape (N,), share of each sample's pairs that disagree; NaN without a pair.
         noise: share of disagreeing pairs of asks of one variant.
-        effects: shape (N,), disagreement less noise of each sample.
-        from_original, apart: shape (N,), the same of its pairs of a unit and the original, and of its pairs of two units.
+        effects: shape (N,), each sample's disagreement minus noise.
+        from_original, apart: shape (N,), the same over pairs of a unit and the original, and over pairs of two units.
         n_units: Q.
-        n_asked: shape (N,), how many of them each sample was asked under.
-        pseudo: the entries (sample, unit, pseudo-value) that the jackknife over units is made of.
-        spread: of the units' distances.
+        n_asked: shape (N,), the number of units that each sample was asked under.
+        pseudo: entries (sample, unit, pseudo-value) of the jackknife over units.
+        spread: how unequal the units' distances are.
         variance: over units; None below FEWEST.
     """
 
@@ -75,11 +77,11 @@ class Kind:
 
     @classmethod
     def of(cls, table: AnswersByVariant, variation: Variation) -> Kind:
-        """Returns the kind of a table's answers."""
+        """Measures a kind on a table of answers."""
         members, n_samples = variation.variant, table.n_samples
         unit, units_named = dense_codes(variation.unit[variation.unit >= 0])
         n_units = len(units_named)
-        unit_of = np.zeros(len(members), np.int64)  # 0 is what the original has
+        unit_of = np.zeros(len(members), np.int64)  # 0 is the original's
         unit_of[variation.unit >= 0] = 1 + unit
         in_unit = csr_array((np.ones(len(members)), (np.arange(len(members)), unit_of)), (len(members), n_units + 1))
 
@@ -104,7 +106,7 @@ class Kind:
             total = _Sums(*(each.sum(axis=1, keepdims=True) for each in of_unit))
             disagreements[chunk] = _ratio(total.disagreeing, total.n_pairs)[:, 0]
             effects[chunk] = total.effect()[:, 0]
-            # twice a unit's pairs with all, of which those within it were counted once too many
+            # 2 u removes a unit's pairs from both ends, and so pairs within it twice: w adds these back once
             without = _Sums(*(a - 2 * u + w for a, u, w in zip(total, of_unit, within, strict=True)))
             less[chunk] = without.effect()[:, 1:]
             of_original = _Sums(*map(by_unit, paired.sums(block, half, unit_of == 0)))
@@ -137,11 +139,11 @@ class Kind:
 
     @property
     def effect(self) -> float:
-        """Returns the mean over samples."""
+        """Averages the effect over samples."""
         return mean(self.effects)
 
     def bounds(self, tail: float) -> tuple[float, float]:
-        """Returns low and high, with a probability of `tail` outside each."""
+        """Computes the low and the high bound of the effect, with a probability of `tail` outside each."""
         effects = self.effects[~np.isnan(self.effects)]
         if self.variance is None or len(effects) < 2:
             return np.nan, np.nan
@@ -162,11 +164,11 @@ class Kind:
         return min(low for low, _ in bounds), max(high for _, high in bounds)
 
     def beyond(self, other: Kind, tail: float) -> tuple[float, float, float]:
-        """Returns how much larger the effect is than that of another kind, on the samples that have both, with its bounds.
+        """Compares the effect with another kind's on the samples that have both: gives the difference and its bounds.
 
-        Two units are further from each other than from the original, so that the effect grows with their number. Both effects
-        are therefore taken at the smaller number of units. Where a kind has a single unit, its units are taken to be as uneven
-        as this kind's. NaN below two samples.
+        Two units differ more from each other than from the original, so that the effect grows with their number. Both
+        effects are therefore taken at the smaller number of units. Where a kind has a single unit, its units are taken
+        to be as uneven as this kind's. NaN below two samples.
         """
         n_units = min(self.n_units, other.n_units)
         own, its = self._at(n_units), other._at(n_units)
@@ -179,14 +181,12 @@ class Kind:
         return float(difference.mean()), *bounds_of_difference(difference, parts, tail)
 
     def exceeds(self, other: Kind, tail: float) -> bool:
-        """Returns whether the effect is told from a smaller one of another kind, with a probability of `tail` by chance."""
+        """Tests whether the effect is larger than another kind's, at a probability of error of `tail`."""
         return self.beyond(other, tail)[1] > 0
 
     def _at(self, n_units: int) -> NDArray[np.float64]:
-        """Returns the effects that so many of its units would have had in expectation, shape (N,).
-
-        Of a sample that was asked under fewer than all, the effect is of those, and so a little smaller.
-        """
+        # the expected effects of a subset of so many units; a sample asked under fewer has the effect of these,
+        # slightly smaller
         if n_units == 0:
             return self.effects
         near, far = weights(n_units)
@@ -198,7 +198,7 @@ class Kind:
         return self.variance if n_units in (0, self.n_units) else larger(self.variance, self.spread.at(n_units))
 
     def _as_uneven_as(self, other: Kind) -> TwoWayVariance | None:
-        """The variance of a single unit, were its effect as uncertain, in proportion, as that of one of another kind's."""
+        # the variance of a single unit, if its effect were as uncertain, in proportion, as the other kind's
         of_other = other.spread.from_original
         if of_other is None or not mean(other.from_original) > 0:
             return None
@@ -208,20 +208,19 @@ class Kind:
 
 
 def mean(values: NDArray[np.float64]) -> float:
-    """Returns the mean of what is there; NaN where nothing is."""
+    """Averages the values that are not NaN; NaN where none is left."""
     present = values[~np.isnan(values)]
     return float(present.mean()) if len(present) else np.nan
 
 
 class _Sums(NamedTuple):
-    """Sums over pairs of variants that were both asked: their number, their disagreement, and what noise gives of it."""
-
+    # over pairs of variants that were both asked: their number, their disagreement, and the disagreement expected from
+    # noise
     n_pairs: NDArray[np.float64]
     disagreeing: NDArray[np.float64]
     noise: NDArray[np.float64]
 
     def effect(self) -> NDArray[np.float64]:
-        """Returns the mean disagreement beyond noise; NaN without pairs."""
         return _ratio(self.disagreeing - self.noise, self.n_pairs)
 
 
@@ -231,28 +230,24 @@ def _ratio(sums: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np
 
 @dataclass(frozen=True)
 class _Pairs:
-    """The pairs of a kind: variants of one line and different values, as those of one line less those of one value of it.
-
-    So sums over all pairs take sums over lines and values, and no table of variants by variants.
-    """
-
+    # All pairs of one line and different values are the pairs of one line minus the pairs of one line and value, so
+    # sums need no table of variants by variants.
     line: NDArray[np.int64]
     value: NDArray[np.int64]
 
     @classmethod
     def of(cls, *codes: NDArray[np.int64]) -> _Pairs:
-        """Returns the pairs of these lines, values and, where there is a third, of one unit alone."""
+        # a third code restricts the pairs to one unit
         line, value, *unit = (dense_codes(each)[0] for each in codes)
         if unit:
             line = dense_codes(line * (unit[0].max(initial=0) + 1) + unit[0])[0]
         return cls(line, dense_codes(line * (value.max(initial=0) + 1) + value)[0])
 
     def of_each(self, figures: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns for each variant the sum of a figure over those that it is a pair with; shape (n, V, ...), as of `figures`."""
+        # the sum over all variants that each variant is a pair with; shape (n, V, ...), like `figures`
         return _over_equal(figures, self.line) - _over_equal(figures, self.value)
 
     def sums(self, block: Block, half: NDArray[np.float64], is_other: NDArray[np.bool_] | None = None) -> _Sums:
-        """Returns the sums over each variant's pairs, or over those with some others; shape (n, V) each."""
         asked, shares, halved = block.is_asked, block.shares, block.is_asked * half
         if is_other is None:
             others = asked, shares, halved
@@ -264,14 +259,13 @@ class _Pairs:
 
 
 def _over_equal(figures: NDArray[np.float64], code: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Returns for each variant the sum over those of its code, along the second axis."""
     order = np.argsort(code, kind="stable")
     starts = np.searchsorted(code[order], np.arange(int(code.max(initial=-1)) + 1))
     return np.asarray(np.add.reduceat(figures[:, order], starts, axis=1)[:, code])
 
 
 def _noise(table: AnswersByVariant, members: NDArray[np.int64], paired: _Pairs) -> float:
-    """Returns the noise of a kind's pairs; NaN where no sample has two variants that were asked twice."""
+    # NaN where no sample has two variants that were asked twice
     disagreeing = parts = 0.0
     is_measured = False
     for block in table.blocks(members):
@@ -283,13 +277,13 @@ def _noise(table: AnswersByVariant, members: NDArray[np.int64], paired: _Pairs) 
 
 
 def _noise_of_cells(block: Block, noise: float, paired: _Pairs) -> NDArray[np.float64]:
-    """Returns the noise of each cell: that of all where it is not asked again, and those that are stand for them."""
+    # a cell that is not asked again has the noise of all; each cell that is stands for several
     _, is_repeated = _parts(block, paired)
     return noise + np.where(is_repeated, block.stands_for * (block.repeat - noise), 0.0)
 
 
 def _parts(block: Block, paired: _Pairs) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Returns the part of each cell in its sample's pairs, and whether it was asked again and is in any."""
+    # the weight of each cell in its sample's pairs, and whether it was asked again and has a pair
     in_pairs = block.is_asked * paired.of_each(block.is_asked)
     n_pairs = in_pairs.sum(axis=1)
     is_repeated = ~np.isnan(block.repeat) & (in_pairs > 0)

@@ -1,4 +1,4 @@
-"""Measures how far the effect of a kind would differ with other variants of it, and makes the bounds from that."""
+"""Estimates how far the effect of a kind would differ with other variants of it, and computes bounds from that."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from promptaudit.udfs.resampling import satterthwaite, t_quantile
 from promptaudit.udfs.two_way import TwoWayVariance, two_way_variance
 
 FEWEST = 2
-"""Fewest variants of a kind, or families of wordings, besides the original for an interval over them."""
+"""An interval needs at least so many variants of a kind, or families of wordings, besides the original."""
 
 MOST_FREE = 2
-"""Most degrees of freedom an interval may have, as a multiple of those of the variants: a variance over two or three of
-them is often small by chance, and would then weigh nothing in the degrees of freedom of Satterthwaite."""
+"""An interval has at most this multiple of the variants' degrees of freedom.
+
+A variance over two or three variants is often small by chance, and would then weigh nothing in the degrees of freedom
+of Satterthwaite.
+"""
 
 
 class Spread(NamedTuple):
-    """How unequal the distances of a kind's units are: from the original, and from each other; None where it has too few."""
+    """How unequal the units' distances are, from the original and from each other; None where there are too few."""
 
     from_original: TwoWayVariance | None
     apart: TwoWayVariance | None
 
     def at(self, n_units: int) -> TwoWayVariance | None:
-        """Returns the variance over units of the effect that so many of them would have; None of a single unit.
+        """Computes the variance over units of the effect of so many units; None for a single unit.
 
         Each mean of distances varies by the variance of the distances over the number of units.
         """
@@ -46,14 +49,15 @@ class Spread(NamedTuple):
 
 
 def weights(n_units: int) -> tuple[float, float]:
-    """Returns the parts that pairs with the original, and pairs of two units, have in all pairs of so many units."""
+    """Computes which parts of all pairs of so many units are pairs with the original, and pairs of two units."""
     return 2 / (n_units + 1), (n_units - 1) / (n_units + 1)
 
 
 def bounds_of(effects: NDArray[np.float64], variance: TwoWayVariance, tail: float) -> tuple[float, float]:
-    """Returns mean -+ t standard errors; above, what variants add beyond noise is on a logarithmic scale.
+    """Computes mean -+ t standard errors; the upper bound puts the variants' part beyond noise on a logarithmic scale.
 
-    The effect of few variants is skewed as a variance is: where it is small, so is its standard error. What that adds ends at 1.
+    The effect of few variants is skewed as a variance is: where it is small, so is its standard error. The part added
+    on the logarithmic scale ends at 1.
     """
     of_samples, effect = float(effects.var(ddof=1)) / len(effects), float(effects.mean())
     free = variance.degrees_of_freedom(of_samples, len(effects))
@@ -62,7 +66,7 @@ def bounds_of(effects: NDArray[np.float64], variance: TwoWayVariance, tail: floa
     up = half = quantile * float(np.sqrt(total))
     if effect > 0:
         own = min(max(0.0, variance.variants - variance.both), total)
-        # never more than the variance of so many normal values is uncertain
+        # at most the uncertainty of the variance of so many normal values
         most = np.log(variance.n_variants / chdtri(variance.n_variants, 1 - tail))
         added = effect * np.expm1(min(quantile * np.sqrt(own) / effect, most))
         up = max(half, min(1 - effect, float(np.hypot(quantile * np.sqrt(total - own), added))))
@@ -72,7 +76,7 @@ def bounds_of(effects: NDArray[np.float64], variance: TwoWayVariance, tail: floa
 def bounds_of_difference(
     difference: NDArray[np.float64], variances: Sequence[TwoWayVariance], tail: float
 ) -> tuple[float, float]:
-    """Returns mean -+ t standard errors of a difference of effects, of samples that have both and over the kinds' variances."""
+    """Computes mean -+ t standard errors of the samples' differences of two effects, with both kinds' variances."""
     of_samples = float(difference.var(ddof=1)) / len(difference)
     of_variants = sum(part.variants for part in variances)
     total = max(of_samples + of_variants - sum(part.both for part in variances), of_samples, of_variants)
@@ -88,14 +92,14 @@ def bounds_of_difference(
 def variance_over(
     sample: NDArray[np.int64], unit: NDArray[np.int64], value: NDArray[np.float64]
 ) -> TwoWayVariance | None:
-    """Returns `two_way_variance` of a table's entries, whose codes need not be dense; None below FEWEST units."""
+    """Computes `two_way_variance` of a table's entries, whose codes need not be dense; None below FEWEST units."""
     if len(np.unique(unit)) < FEWEST:
         return None
     return two_way_variance(dense_codes(sample)[0], dense_codes(unit)[0], value)
 
 
 def variance_of_table(table: NDArray[np.float64]) -> TwoWayVariance | None:
-    """Returns the same of a table of samples by units, NaN where there is nothing; of a full one by its plain means."""
+    """Computes the same for a table of samples by units, NaN where empty; a full table by its plain means."""
     rows = table[np.isfinite(table).any(axis=1)]
     n, n_units = rows.shape
     if n > 1 and n_units >= FEWEST and np.isfinite(rows).all():
@@ -108,14 +112,16 @@ def variance_of_table(table: NDArray[np.float64]) -> TwoWayVariance | None:
 
 
 def larger(one: TwoWayVariance | None, other: TwoWayVariance | None) -> TwoWayVariance | None:
-    """Returns that which is larger beyond noise: where pseudo-values are equal by chance, distances are not, and the reverse."""
+    """Picks the variance that is larger beyond noise.
+
+    Pseudo-values may be equal by chance where distances are not, and the reverse.
+    """
     if one is None or other is None:
         return one
     return other if other.variants - other.both > one.variants - one.both else one
 
 
 def _free(parts: Sequence[TwoWayVariance]) -> float:
-    """Returns the degrees of freedom of the sum of variances over variants."""
     total = sum(part.variants for part in parts)
     uncertain = sum(part.variants**2 / max(1.0, part.n_variants - 1) for part in parts)
     return total**2 / uncertain if uncertain > 0 else np.inf

@@ -1,4 +1,4 @@
-"""Measures how far the label of one sample depends on the wording, and tests whether repeating one wording explains that."""
+"""Measures how far the label of one sample depends on the wording, and tests whether repetition noise explains that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PURPOSE = 14
 
 
 class SampleSensitivity(NamedTuple):
-    """Corrected sensitivity of one sample with its bounds for other wordings; NaN where undefined."""
+    """The corrected sensitivity of one sample with its bounds for other wordings; NaN where undefined."""
 
     corrected: float
     low: float
@@ -33,10 +33,10 @@ class WordingEffect(NamedTuple):
     """How often two answers to one sample disagree; NaN where undefined.
 
     Attributes:
-        repeat: of one wording asked twice, in [0, 1].
-        variant: of two wordings, in [0, 1].
-        share: 1 - repeat / variant: how much of the disagreement is the wording's; may lie below 0 by chance.
-        p_value: that as much as this comes from repetitions alone, in (0, 1].
+        repeat: share of disagreeing answers of one wording asked twice, in [0, 1].
+        variant: share of disagreeing answers of two wordings, in [0, 1].
+        share: 1 - repeat / variant: the wording's part of the disagreement; may lie below 0 by chance.
+        p_value: the probability of as much disagreement from repetitions alone, in (0, 1].
     """
 
     repeat: float
@@ -46,17 +46,17 @@ class WordingEffect(NamedTuple):
 
 
 def sample_sensitivity(p: NDArray[np.float64]) -> SampleSensitivity:
-    """Returns what `corrected_sensitivity` is of one sample, with an interval for other wordings.
+    """Computes `corrected_sensitivity` of one sample, with an interval for other wordings.
 
     Args:
         p: shape (Q, C), share of each label, N/A among them, under each wording; rows sum to 1.
 
     Returns:
-        `low`, `high`: corrected -+ t_{Q-1} times the larger of two deviations, clipped to [0, 1]: that of the jackknife's
-        pseudo-values, and that of S_Q when wordings weigh at random (Bayesian bootstrap), without which labels
-        that are given equally often get no width. Coverage, nominal 95 %, of labels drawn anew
-        with every wording: .94 to 1.0 at 12 and .89 to 1.0 at 30 wordings where no label has more than .7; steadier samples
-        are covered less, unanimous ones get [0, 0], which says nothing about wordings that were not asked. All NaN below
+        `low`, `high`: corrected -+ t_{Q-1} times the larger of two deviations, clipped to [0, 1]: the deviation of the
+        jackknife's pseudo-values, and the one of S_Q under random weights of the wordings (Bayesian bootstrap), without
+        which labels that are given equally often get no width. Coverage, nominal 95 %, of labels drawn anew with every
+        wording: .94 to 1.0 at 12 and .89 to 1.0 at 30 wordings where no label has more than .7; steadier samples are
+        covered less, unanimous ones get [0, 0], which says nothing about wordings that were not asked. All NaN below
         FEWEST_CORRECTED wordings and for C < 2.
     """
     q, n_classes = p.shape
@@ -76,10 +76,10 @@ def sample_sensitivity(p: NDArray[np.float64]) -> SampleSensitivity:
 def wording_effect(
     variant: NDArray[np.int64], label: NDArray[np.int64], seed: int, n_permutations: int = PERMUTATIONS
 ) -> WordingEffect:
-    """Returns a test of whether the answers to one sample differ between wordings by more than within a repeated one.
+    """Tests whether the answers to one sample differ between wordings by more than within a repeated one.
 
-    Where wording has no effect the answers are exchangeable over all asks: the p-value is the share of random exchanges, the
-    observed order among them, in which repetitions of a wording agree at least as often as they do.
+    Where wording has no effect the answers are exchangeable over all asks: the p-value is the share of random
+    exchanges, the observed order among them, in which repetitions of a wording agree at least as often as they do.
 
     Args:
         variant: shape (n,), dense codes of wordings.
@@ -88,8 +88,8 @@ def wording_effect(
         n_permutations: B; the smallest p-value is 1 / (B + 1).
 
     Returns:
-        `repeat`, `share` and `p_value` are NaN unless two wordings at least were asked twice, `variant` for fewer than two
-        wordings; `share` is NaN and the p-value 1 where no two answers differ.
+        `repeat`, `share` and `p_value` are NaN unless two wordings at least were asked twice, `variant` for fewer than
+        two wordings; `share` is NaN and the p-value 1 where no two answers differ.
     """
     order = np.argsort(variant, kind="stable")
     size = np.bincount(variant)
@@ -126,7 +126,7 @@ def _exchanges(seed: int, n: int, n_permutations: int) -> NDArray[np.int64]:
 
 
 def discoveries(p_values: NDArray[np.float64], rate: float = 0.05) -> NDArray[np.bool_]:
-    """Returns which p-values are so small that at most a share of `rate` of these is expected false (Benjamini-Hochberg).
+    """Marks the p-values of which at most a share of `rate` is expected to be false (Benjamini-Hochberg).
 
     Args:
         p_values: shape (n,); NaN is no test and no discovery.

@@ -1,4 +1,4 @@
-"""Finds families of wordings: texts so nearly the same that together they tell little more than one of them."""
+"""Finds families of wordings: texts so alike that together they carry little more information than one of them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from promptaudit.udfs.measures.entropy import ROUNDING
 from promptaudit.udfs.sql_function import sql_function
 
 ALIKE = 0.9
-"""Similarity from which two wordings are of one family."""
+"""Two wordings are of one family from this similarity up."""
 
 _WORD = re.compile(r"\w+")
 
 
 @sql_function()
 def wording_families(texts: Sequence[str | None]) -> NDArray[np.int64]:
-    """Returns the family of each wording, numbered from 0 in the order of their first wordings.
+    """Assigns each wording to a family, numbered from 0 in the order of their first wordings.
 
-    Two texts are alike by 2 M / T: M pairs of neighbouring words in common, of T in both together, the beginning and the end
-    of a text being words, case and punctuation left aside (the Dice coefficient of word bigrams). Any two wordings of a
-    family are alike by .9 (complete linkage, the nearest first): of twenty words they differ in one.
+    The similarity of two texts is 2 M / T: M pairs of neighbouring words in common, of T in both together, where the
+    beginning and the end of a text count as words, and case and punctuation are ignored (the Dice coefficient of word
+    bigrams). Any two wordings of a family have a similarity of .9 (complete linkage, the nearest first): of twenty
+    words they differ in one.
 
     Args:
         texts: of the wordings; None or a text without words is a family of its own.
@@ -65,7 +66,7 @@ def shares_of_families(
     label: NDArray[np.int64],
     p: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Returns the mean share of each label over the variants of a family that a sample was asked under, in order.
+    """Averages the share of each label over the variants of a family that a sample was asked under, in order.
 
     Args:
         sample: shape (n,), dense codes.
@@ -75,7 +76,7 @@ def shares_of_families(
         p: shape (n,), share of the variant's answers with the label.
 
     Returns:
-        Samples, families, labels and shares, of what has a share.
+        Samples, families, labels and shares, one entry for each combination that has a share.
     """
     if len(p) == 0:
         return sample, family, label, p
@@ -89,7 +90,7 @@ def shares_of_families(
 
 
 def _shingles(text: str | None) -> list[tuple[str, str, int]]:
-    """Returns the pairs of neighbouring words of a text, each with how many of it stood before."""
+    # pairs of neighbouring words, each with how often it occurred before
     words = _WORD.findall(text.casefold()) if text is not None else []
     seen: Counter[tuple[str, str]] = Counter()
     shingles = []

@@ -1,4 +1,4 @@
-"""Shares of labels under each wording, from which p_tau and consistency of any of the wordings follow."""
+"""Holds the shares of labels under each wording, and computes p_tau and consistency of any subset of the wordings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CELLS = 1_000_000  # shares of the subsets that are sorted at once, 8 MB
 
 @dataclass(frozen=True)
 class WordingShares:
-    """Shares of labels under each wording, samples of one gold class side by side.
+    """The shares of labels under each wording, samples of one gold class side by side.
 
     Attributes:
-        p: shape (Q, C n), label by label; sparse, since of many labels a sample has few.
+        p: shape (Q, C n), label by label; sparse, since a sample has few of many labels.
         is_asked: shape (Q, n), 1 where the sample has an answer.
-        class_start: places of the samples at which a class begins, and their number.
+        class_start: the place of the first sample of each class, and at the end the number of samples.
     """
 
     p: csr_matrix
@@ -37,7 +37,7 @@ class WordingShares:
         label: NDArray[np.int64],
         p: NDArray[np.float64],
     ) -> WordingShares:
-        """Returns the shares of the samples that have a gold class."""
+        """Builds the table from the samples that have a gold class."""
         class_of = np.full(int(sample.max()) + 1, -1)
         class_of[sample] = gold
         order = np.argsort(class_of, kind="stable")
@@ -53,7 +53,7 @@ class WordingShares:
         return cls(csr_matrix((p[kept], (row, column)), shape), is_asked, np.append(0, np.cumsum(sizes)))
 
     def answer_shares(self) -> AnswerShares:
-        """Returns p_tau over all wordings, for the measures that need no wordings apart."""
+        """Averages p_tau over all wordings, for measures that do not separate wordings."""
         n_asked = self.is_asked.sum(axis=0)
         p_tau = np.asarray(self.p.sum(axis=0)).reshape(-1, max(1, len(n_asked))) / np.maximum(n_asked, 1)
         label, place = np.nonzero(p_tau)
@@ -61,7 +61,7 @@ class WordingShares:
         return AnswerShares.from_entries(gold, place, label, p_tau[label, place])
 
     def consistencies(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns the pooled consistency of each subset of wordings, shape (n_subsets,); NaN without a gold label.
+        """Computes the pooled consistency of each subset of wordings, shape (n_subsets,); NaN without a gold label.
 
         Args:
             weight: shape (n_subsets, Q), 1 for a wording that is in the subset and 0 for one that is not.
@@ -72,7 +72,7 @@ class WordingShares:
         return np.concatenate([self._consistencies(weight[at : at + step]) for at in range(0, len(weight), step)])
 
     def _consistencies(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """1 - sum of distances over ordered pairs / their number: sum over labels of sum_r x_(r) (2 r - n - 1)."""
+        # 1 - sum of distances over ordered pairs / their number: sum over labels of sum_r x_(r) (2 r - n - 1)
         n_asked = weight @ self.is_asked
         sums = np.asarray(weight @ self.p).reshape(len(weight), -1, max(1, n_asked.shape[1]))
         p_tau = sums / np.maximum(n_asked, 1)[:, None, :]

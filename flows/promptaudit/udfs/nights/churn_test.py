@@ -1,4 +1,4 @@
-"""Tests whether tonight's cells are answered otherwise than on normal nights, held against nights as far apart."""
+"""Tests whether tonight's cells are answered differently than on normal nights, compared with nights as far apart."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 
 WINDOWS = (2, 4)
-"""Nights of each window: a changed answer stays changed, a loaded night does not."""
-_FARTHEST = 12  # nights apart, beyond which two nights are not held against each other
+"""Numbers of nights of the windows: a changed answer stays changed, the effect of a night with heavy load does not."""
+_FARTHEST = 12  # nights farther apart than this are not compared
 _FEWEST_PAIRS = 2  # of normal nights as far apart; one where there are three normal nights
 
 
@@ -40,7 +40,7 @@ def churn_test_of(
     n_wordings: int,
     min_effect: float,
 ) -> WindowTest:
-    """Returns `churn_test` of entries of two nights and a sample each."""
+    """Runs `churn_test` on entries of two nights and a sample each."""
     if not len(sample):
         return UNTESTED
     nights = Nights.of(np.concatenate([age, other_age]), normal_ages, ())
@@ -60,22 +60,23 @@ def churn_test(
     min_effect: float,
     cluster: NDArray[np.int64] | None = None,
 ) -> WindowTest:
-    """Returns the one-sided test of the last nights by the disagreement of the same cells across nights.
+    """Tests the last nights, one-sided, by the disagreement of the same cells across nights.
 
-    A night's value of a sample is the mean over normal nights, k nights apart, of (its disagreement with that night - the mean
-    disagreement of normal nights k apart). It is 0 on average where nights are exchangeable, whatever repeats within a night, and
-    where answers are kept and wander off night by night.
+    A night's value of a sample is the mean over normal nights, k nights apart, of (its disagreement with that night -
+    the mean disagreement of normal nights k apart). It is 0 on average where nights are exchangeable, however answers
+    repeat within a night, and where answers carry over and change night by night.
 
     Args:
-        apart: shape (n_nights, n_nights, n_samples), symmetric: 1 - sum over labels of p_tc p_sc, averaged over the cells that
-            both nights have; NaN where they share none. Tonight is last.
-        nights: see `window_test`; none is pinned, since answers may wander as far as they like from one night.
+        apart: shape (n_nights, n_nights, n_samples), symmetric: 1 - sum over labels of p_tc p_sc, averaged over the
+            cells that both nights have; NaN where they share none. Tonight is last.
+        nights: see `window_test`; none is pinned, since answers may move any distance from a single night.
         n_wordings: see `window_test`.
-        min_effect: half of it is to be reached on both of the last two nights, else p is 1.
+        min_effect: both of the last two nights must reach half of it, else p is 1.
         cluster: see `window_test`.
 
     Returns:
-        See `WindowTest`; the difference is of the disagreement. Windows are of two and four nights, and p is 3 times the least.
+        See `WindowTest`; the difference is a difference of disagreement. Windows have two and four nights, and p is 3
+        times the least.
     """
     windows = [window for window in nights.windows() if window in (1, *WINDOWS) and nights.is_full(window)]
     if not windows:
@@ -95,7 +96,7 @@ def churn_test(
 
     near = values_of(is_far=False)
     test = strongest(compared(near), nights, WINDOWS, is_one_sided=True)
-    # too far from normal nights for a test; within an alarm it is known all the same
+    # too far from normal nights for a test; within an alarm the figures are still given
     if np.isnan(test.p_value + test.difference_tonight):
         return strongest(compared(values_of(is_far=True)), nights, ())
     is_lasting = (mean_defined(near[2][-2:].T) >= min_effect / 2).all()
@@ -103,10 +104,11 @@ def churn_test(
 
 
 def lagged_values(apart: Floats, nights: Nights, like: NDArray[np.bool_], *, is_far: bool) -> Floats:
-    """Returns how far each night is from normal ones beyond what these are from each other, as many nights apart.
+    """Computes how far each night is from normal ones, beyond how far normal nights as far apart are from each other.
 
-    With `is_far` nights that are farther apart than any two normal ones are held to those that are farthest apart. Values of
-    normal nights are (R - 1) / (R - 2) times as large: they are part of what they are held to.
+    With `is_far`, nights that are farther apart than any two normal ones are compared with the normal ones that are
+    farthest apart. Values of normal nights are (R - 1) / (R - 2) times as large: they are part of what they are
+    compared with.
 
     Returns:
         Shape (n_nights, n_samples); NaN where no normal night is near enough.

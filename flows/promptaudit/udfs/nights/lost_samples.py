@@ -1,4 +1,4 @@
-"""Tests whether samples that were right on normal nights are wrong on every one of the last nights: how many, and which."""
+"""Tests whether samples that were right on normal nights are wrong on all of the last nights: how many, and which."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 
 WINDOWS = (1, 2, 4)
-"""How many nights each window spans."""
+"""Numbers of nights of the windows."""
 LOST = 0.5
-"""By how much less than on normal nights a lost sample is right, on each night of the window."""
+"""A lost sample is right less often than on normal nights by at least this much, on each night of the window."""
 _MOST_COUNTED = 2  # nights since a sample was lost
 
 
@@ -28,7 +28,7 @@ _MOST_COUNTED = 2  # nights since a sample was lost
 def lost_samples_of(
     age: Integers, sample: Integers, value: FloatsOrNaN, normal_ages: Sequence[int], pinned_ages: Sequence[int]
 ) -> WindowTest:
-    """Returns `lost_samples` of entries of a night and a sample each; age 0 is tonight."""
+    """Runs `lost_samples` on entries of a night and a sample each; age 0 is tonight."""
     if not len(sample):
         return UNTESTED
     nights, values, _ = table_of(age, sample, value, normal_ages, pinned_ages)
@@ -36,18 +36,20 @@ def lost_samples_of(
 
 
 def lost_samples(values: Floats, nights: Nights) -> WindowTest:
-    """Returns the test of how many samples are lost at once, exact given how many ever had an odd night.
+    """Tests how many samples are lost at once, exactly, given how many ever had an odd night.
 
-    p = P(Bin(k + J, 1 / C(R + w, w)) >= k) of a window of w nights against R normal ones: k samples are lost, J had a normal
-    night that lies LOST from the mean of their others; if nothing changed, each of them had its odd nights just now with that
-    chance. Where g samples are gained as well, it is not below P(Bin(k + g, 1/2) >= k).
+    p = P(Bin(k + J, 1 / C(R + w, w)) >= k) of a window of w nights against R normal ones: k samples are lost, J had a
+    normal night that lies LOST from the mean of their others; if nothing changed, each of them had its odd nights just
+    now with that probability. Where g samples are gained as well, it is not below P(Bin(k + g, 1/2) >= k).
 
     Args:
-        values: shape (n_nights, n_samples), shares of right answers; NaN where a sample was not asked or does not count.
+        values: shape (n_nights, n_samples), shares of right answers; NaN where a sample was not asked or does not
+            count.
         nights: see `window_test`; three normal nights are needed.
 
     Returns:
-        See `WindowTest`: the difference is the sum over lost samples of theirs, divided by all; it has no interval and no error.
+        See `WindowTest`: the difference is the sum over lost samples of their differences, divided by the number of all
+        samples; it has no interval and no error.
     """
     found: dict[int, WindowTest] = {}
     for window in WINDOWS:
@@ -89,13 +91,14 @@ def lost_samples(values: Floats, nights: Nights) -> WindowTest:
 
 
 class SampleTest(NamedTuple):
-    """The test of one sample; its p-value is NaN, and counts are 0, where there is too little to test or it is not lost.
+    """The test of one sample; p-value NaN and counts 0 where there is too little to test or the sample is not lost.
 
     Attributes:
-        p_value: the chance of so many wordings that are wrong in all asks since then and were right in all before.
-        n_nights_wrong: nights since then, tonight among them.
+        p_value: the probability of so many wordings that are wrong in all asks since a night and were right in all
+            before.
+        n_nights_wrong: nights since then, tonight included.
         n_nights_right: nights before.
-        n_wordings: how many wordings these are.
+        n_wordings: the number of these wordings.
     """
 
     p_value: float
@@ -106,7 +109,7 @@ class SampleTest(NamedTuple):
 
 @sql_function("lost_sample_test")
 def lost_sample_of(age: Integers, wording: Integers, right: FloatsOrNaN) -> SampleTest:
-    """Returns `lost_sample` of entries of a night and a wording each; age 0 is tonight."""
+    """Runs `lost_sample` on entries of a night and a wording each; age 0 is tonight."""
     ages, wordings = np.unique(age)[::-1], np.unique(wording)
     values = np.full((len(ages), len(wordings)), np.nan)
     values[np.searchsorted(-ages, -age), np.searchsorted(wordings, wording)] = right
@@ -114,15 +117,16 @@ def lost_sample_of(age: Integers, wording: Integers, right: FloatsOrNaN) -> Samp
 
 
 def lost_sample(values: Floats) -> SampleTest:
-    """Returns the test of whether a sample is lost: right before some night, wrong on it and on all since.
+    """Tests whether a sample is lost: right before some night, wrong on it and on all since.
 
-    p = P(Bin(m + M, 1 / C(R + w, w)) >= m), w the nights since, at most 2, against the R before: m wordings are right in all asks
-    on every one of the R nights and wrong in all on every one since, M others had an odd night before. Of all nights from which
-    on the sample is right less often by LOST, it is that of the least p. No more than two nights count, since answers that are
-    kept from night to night are wrong for many in a row.
+    p = P(Bin(m + M, 1 / C(R + w, w)) >= m), w the nights since, at most 2, against the R before: m wordings are right
+    in all asks on every one of the R nights and wrong in all on every one since, M others had an odd night before. Of
+    all nights since which the sample is right less often by LOST, the night of the least p is taken. At most two nights
+    count, since answers that carry over from night to night stay wrong for many in a row.
 
     Args:
-        values: shape (n_nights, n_wordings), shares of the asks that were right, tonight last; NaN where a wording was not asked.
+        values: shape (n_nights, n_wordings), shares of the asks that were right, tonight last; NaN where a wording was
+            not asked.
     """
     found, by_night = SampleTest(np.nan, 0, 0, 0), mean_defined(values.T)
     for window in range(1, len(values) - FULL_RULE + 1):
@@ -140,7 +144,7 @@ def lost_sample(values: Floats) -> SampleTest:
 
 
 def _had_an_odd_night(values: Floats) -> NDArray[np.bool_]:
-    """Returns of each column whether one of its nights lies LOST from the mean of the others."""
+    # one of a column's nights lies LOST from the mean of the others
     others = (np.nansum(values, axis=0) - values) / ((~np.isnan(values)).sum(axis=0) - 1)
     return np.asarray((np.abs(values - others) >= LOST).any(axis=0))
 

@@ -1,4 +1,4 @@
-"""The state of a model's task after a night: what follows from the state before and from tonight's tests."""
+"""Computes the state of a model's task after a night, from the state before and tonight's tests."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ Kind = Literal["regressed", "changed", "improved"]
 GRAVEST_FIRST: tuple[Kind, ...] = ("regressed", "changed", "improved")
 
 ALARM_LEVEL, SUSPECT_LEVEL = 0.005, 0.05
-"""Greatest q of an alarm, and of what is said without one."""
+"""The greatest q of an alarm, and of a suspicion."""
 LEAST_LOG_EFFECT = math.log(1.1)
-"""Least difference that matters of a measure that is a logarithm: a tenth more. What answers cost and take grow by as much."""
+"""The least difference that matters in a measure that is a logarithm: answers' costs and durations grow by a tenth."""
 LEAST_CLASS_EFFECT = 0.05
-"""Least difference that matters in what is of one gold label, which few samples have, or of one wording."""
+"""The least difference that matters in a measure of one gold label, which few samples have, or of one wording."""
 MOST_NORMAL_NIGHTS = 28
 GOOD_NIGHTS = 2
-"""Good nights in a row that end an alarm."""
+"""So many good nights in a row end an alarm."""
 NIGHTS_TO_ACCEPT = 7
-"""Improved nights in a row after which they are the new normal."""
+"""After so many improved nights in a row, these are the new normal."""
 _DOUBT_LEVEL = 0.01  # of the p-value of one measure, not adjusted for the others
 _MOST_IN_DOUBT = 4
 _ERRORS_FROM_LEVEL = 3.0
@@ -45,17 +45,18 @@ _WORSE_THAN_LEVEL = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamNight:
-    """The tests of tonight in one measure.
+    """Tonight's tests of one measure.
 
     Attributes:
         test: against the normal nights.
-        q_value: over all streams of the audit tonight; NaN where nothing was tested.
+        q_value: adjusted over all streams of the audit tonight; NaN where nothing was tested.
         worse: 1 where a higher figure is worse, -1 where a lower one is, 0 where any change is called changed.
-        least_effect: the least difference that matters for it; None takes the audit's, as for all rates.
+        least_effect: the least difference that matters for it; None takes the audit's, as rates do.
         raises: whether it raises an alarm by itself; otherwise it joins one of its group.
-        is_rate: whether it is a share of answers, and nothing that samples which are lost and answer alike make better.
-        is_of_other_judge: whether its judge rules otherwise than on normal nights, so that nothing is known of the model.
-        p_value_in_alarm: of the same test against the bad nights of its alarm in the place of normal ones; NaN without any.
+        is_rate: whether it is a share of answers; other measures may improve when lost samples all answer alike.
+        is_of_other_judge: whether its judge rules differently than on normal nights, so that nothing follows for the
+            model.
+        p_value_in_alarm: of the same test against the bad nights of its alarm instead of normal ones; NaN without any.
     """
 
     test: WindowTest
@@ -68,11 +69,11 @@ class StreamNight:
     p_value_in_alarm: float = math.nan
 
     def is_beyond(self, level: float, min_effect: float) -> bool:
-        """Returns whether it is beyond chance at this level, and large enough to matter."""
+        """Tests whether the difference is beyond chance at this level, and large enough to matter."""
         return self.q_value <= level and self._matters(min_effect)
 
     def is_doubted(self, min_effect: float) -> bool:
-        """Returns whether chance makes it so seldom, if not seldom enough for an alarm, that tonight is no normal night yet."""
+        """Tests whether the difference is too unlikely for tonight to be a normal night, even without an alarm."""
         is_seldom = self.test.p_value <= _DOUBT_LEVEL and self._matters(min_effect)
         return is_seldom or self.is_beyond(SUSPECT_LEVEL, min_effect)
 
@@ -81,7 +82,7 @@ class StreamNight:
 
     @property
     def kind(self) -> Kind:
-        """Returns what an alarm of it is called."""
+        """Names the kind of an alarm for it."""
         if self.worse == 0:
             return "changed"
         return "regressed" if self.test.difference * self.worse > 0 else "improved"
@@ -89,7 +90,7 @@ class StreamNight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmedStream:
-    """A measure within an alarm: the kind it was told as, the difference it was told with, and those of the nights like it."""
+    """A measure in an alarm: its kind, the difference that raised it, and the sum over nights that reach half of it."""
 
     kind: Kind
     told: float
@@ -98,16 +99,16 @@ class AlarmedStream:
 
     @property
     def level(self) -> float:
-        """Returns the mean difference of the alarm's nights that reach half of what was told; that itself without any."""
+        """Averages the alarm's nights that reach half of the raising difference; without any, gives that difference."""
         return self.total / self.n_nights if self.n_nights else self.told
 
     def is_good(self, difference: float) -> bool:
-        """Returns whether a night is nearer to normal than to the alarm's level; NaN is not."""
+        """Tests whether a night is nearer to normal than to the alarm's level; NaN is not."""
         sign = 1 if self.told > 0 else -1
         return difference * sign < self.level * sign / 2
 
     def is_worse(self, tonight: StreamNight, min_effect: float) -> bool:
-        """Returns whether a night is worse than the alarm was so far: beyond half as much again, and beyond chance.
+        """Tests whether a night is worse than the alarm so far: by half as much again, and beyond chance.
 
         An alarm of the kind changed or improved never is.
         """
@@ -117,7 +118,7 @@ class AlarmedStream:
         return self.kind == "regressed" and more >= least and tonight.p_value_in_alarm <= ALARM_LEVEL
 
     def with_night(self, difference: float) -> AlarmedStream:
-        """Returns it after a night, which counts where it reaches half of what was told."""
+        """Adds a night, which counts where it reaches half of the raising difference."""
         sign = 1 if self.told > 0 else -1
         if not difference * sign >= self.told * sign / 2:
             return self
@@ -129,14 +130,14 @@ class GroupState:
     """The state of a model's task after a night.
 
     Attributes:
-        state: the word for it.
+        state: its name.
         normal: ordinal numbers of its normal nights, oldest first, at most MOST_NORMAL_NIGHTS.
         alarm: the measures in its alarm; empty without one.
         since: the first night of the alarm; None without one.
-        alarm_nights: the nights from there on.
+        alarm_nights: the nights since then.
         good: the good nights in a row up to tonight, of an alarm or of nights that wait.
         worse_since: the first night on which the alarm was much worse than before; None until there is one.
-        waiting: nights, without an alarm, that nothing is held against until two nights in a row are not doubted.
+        waiting: nights, without an alarm, that are not compared with until two nights in a row are not doubted.
     """
 
     state: State = "first_night"
@@ -150,19 +151,19 @@ class GroupState:
 
     @property
     def kind(self) -> Kind | None:
-        """Returns what its alarm is called: the gravest of its measures; None without an alarm."""
+        """Names its alarm by the gravest of its measures; None without an alarm."""
         kinds = {stream.kind for stream in self.alarm.values()}
         return next((kind for kind in GRAVEST_FIRST if kind in kinds), None)
 
     def without(self, measures: Collection[str]) -> GroupState:
-        """Returns it without these measures in its alarm; an alarm that has no other is none, and its nights are normal."""
+        """Drops these measures from its alarm; an alarm without any other measure ends, and its nights are normal."""
         left = {name: stream for name, stream in self.alarm.items() if name not in measures}
         if self.kind is None or left:
             return replace(self, alarm=left)
         return self.accepted(is_false=True)
 
     def accepted(self, *, is_false: bool = False) -> GroupState:
-        """Returns it after a person ended the alarm: its own nights are the normal ones, or join them where it was false.
+        """Ends the alarm on a person's word: its nights become the normal ones, or join them if it was false.
 
         Without an alarm, nights that wait are normal from then on.
         """
@@ -174,7 +175,7 @@ class GroupState:
 
 @sql_function()
 def accepted_state(before: GroupState | None, is_false: bool) -> GroupState | None:  # noqa: FBT001 - as SQL calls it
-    """Returns a state after a person accepted its alarm, or called it false; None without one."""
+    """Gives the state after a person accepted its alarm, or called it false; None without a state."""
     return None if before is None else before.accepted(is_false=is_false)
 
 
@@ -186,22 +187,25 @@ def next_state(
     min_effect: float,
     is_pinned: bool = False,  # noqa: FBT001, FBT002 - as SQL calls it
 ) -> GroupState:
-    """Returns the state of a group after a night that could be judged.
+    """Computes the state of a group after a night that could be judged.
 
     Args:
         before: the state after the night before; `accepted()` where somebody has accepted since; None before the first.
-        night: tonight's number, above those of all nights before.
+        night: tonight's number, above the numbers of all earlier nights.
         streams: tonight's measures by name.
-        min_effect: the least difference that matters, of measures that have none of their own.
-        is_pinned: whether tonight is compared with a night that somebody pinned; only that person then says what is normal.
+        min_effect: the least difference that matters, for measures that have none of their own.
+        is_pinned: whether tonight is compared with a night that somebody pinned; only that person then decides what is
+            normal.
 
-    An alarm begins with the first night of the window that told it, or with the first that waits; no night from there on is
-    normal. It stands until GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An improvement of
-    NIGHTS_TO_ACCEPT nights in a row accepts itself, where no night is pinned. Scores of another judge are in no alarm, whenever
-    it was raised. A regression that becomes much worse has a `worse_since` from then on, once an alarm, and stays regressed.
+    An alarm begins with the first night of the window that raised it, or with the first that waits; no night since then
+    is normal. It stands until GOOD_NIGHTS good nights in a row, which are normal then, or until it is accepted. An
+    improvement of NIGHTS_TO_ACCEPT nights in a row accepts itself, where no night is pinned. Scores of another judge
+    are in no alarm, whenever it was raised. A regression that becomes much worse gets a `worse_since`, once an alarm,
+    and stays regressed.
 
-    A night that is doubted waits, with the others of its window, and so does every night after it: windows span them, and they
-    are held against what was normal before. They are normal after GOOD_NIGHTS nights in a row without a doubt.
+    A night that is doubted waits, with the others of its window, and so does every night after it: windows span them,
+    and they are compared with the nights that were normal before. They are normal after GOOD_NIGHTS nights in a row
+    without a doubt.
     """
     of_others = {name for name, stream in streams.items() if stream.is_of_other_judge}
     before = (before or GroupState()).without(of_others)
@@ -240,17 +244,15 @@ def next_state(
 
 
 def _nights_in_doubt(doubted: Collection[StreamNight]) -> int:
-    """Returns how many nights wait: those of the longest window that was told; of one of more than a few, tonight alone."""
+    # of a window longer than a few nights, only tonight waits
     return max((stream.test.span if stream.test.span <= _MOST_IN_DOUBT else 1 for stream in doubted), default=0)
 
 
 def _newest(*nights: tuple[BigInt, ...]) -> tuple[BigInt, ...]:
-    """Returns the newest nights, as many as are normal at most, the oldest first."""
     return tuple(sorted({each for some in nights for each in some}))[-MOST_NORMAL_NIGHTS:]
 
 
 def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNight], min_effect: float) -> GroupState:
-    """Returns the state after a night of an alarm."""
     joining = {
         name: stream
         for name, stream in streams.items()
@@ -285,7 +287,7 @@ def _alarmed(streams: Mapping[str, StreamNight]) -> dict[str, AlarmedStream]:
 
 
 def _named(alarm: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight]) -> dict[str, AlarmedStream]:
-    """Returns an alarm in which no other measure is called improved while a rate is worse, since lost samples answer alike."""
+    # lost samples answer alike, so no other measure is called improved while a rate is worse
     rates = {name for name in alarm if name in streams and streams[name].is_rate}
     if not any(alarm[name].kind == "regressed" for name in rates):
         return dict(alarm)
@@ -296,7 +298,7 @@ def _named(alarm: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight
 
 
 def _is_far_from_level(told: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight]) -> bool:
-    """Returns whether in some measure the last two nights' mean is beyond chance away from the alarm's level."""
+    # the last two nights' mean is beyond chance away from the alarm's level, in some measure
     return any(
         abs(streams[name].test.difference_two - stream.level) >= _ERRORS_FROM_LEVEL * streams[name].test.error_two
         for name, stream in told.items()

@@ -1,4 +1,4 @@
-"""Tests tonight against normal nights: five windows at once, on the same samples under the same wordings."""
+"""Tests tonight against normal nights in five windows at once, on the same samples under the same wordings."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from promptaudit.udfs.sql_types import FloatsOrNaN, Integers
 Floats = NDArray[np.float64]
 
 WINDOWS = (1, 2, 4, 8, 16)
-"""How many nights up to tonight each window spans."""
+"""Numbers of nights, up to tonight, of the windows."""
 
 
 class WindowTest(NamedTuple):
-    """The test of tonight in one stream, over its windows; figures are NaN and counts 0 where there is too little to test.
+    """The test of tonight in one stream, over its windows; figures NaN and counts 0 where there is too little to test.
 
     Attributes:
-        difference: mean over samples of the window's mean less that of the normal nights before it.
+        difference: mean over samples of the window's mean minus the mean of the normal nights before it.
         low, high: its two-sided 95 % interval.
-        standard_error: by what the same samples differed by on normal nights as far apart, not widened by the spread factor.
+        standard_error: from the same samples' differences between normal nights as far apart, not widened by the spread
+            factor.
         spread_factor: factor by which normal nights vary more than their samples explain, at least 1.
         p_value: two-sided, of the window with the least p-value, times the number of windows, at most 1.
-        span: nights of that window; of windows with equal p-values, the shortest.
+        span: nights of the chosen window; of windows with equal p-values, the shortest.
         carried_by: samples that carry the difference: k where k of many move equally with it.
         p_value_tonight: of tonight alone, not multiplied by the number of windows.
         difference_tonight: of tonight alone.
         difference_two: of the last two nights.
         error_two: its standard error, widened.
-        n_samples: samples of that window.
-        n_nights: normal nights it was held against.
+        n_samples: samples of the chosen window.
+        n_nights: normal nights it was compared with.
     """
 
     difference: float
@@ -60,12 +61,13 @@ UNTESTED = WindowTest(*(np.nan,) * 6, 0, *(np.nan,) * 5, 0, 0)
 
 
 class Nights(NamedTuple):
-    """The nights that are looked at, tonight last, the oldest first; shape (n_nights,) each.
+    """The nights of a test, tonight last, the oldest first; shape (n_nights,) each.
 
     Attributes:
         age: how many nights ago each was, falling to 0; nights that are left out leave gaps, which no window spans.
-        is_normal: whether it is a normal night: false of tonight, of one that waits, and of a good night within an alarm.
-        is_pinned: whether somebody pinned it; where one is, tonight is held against the pinned nights alone.
+        is_normal: whether it is a normal night: false for tonight, a night that waits, and a good night within an
+            alarm.
+        is_pinned: whether somebody pinned it; where one is, tonight is compared only with the pinned nights.
     """
 
     age: NDArray[np.int64]
@@ -74,37 +76,37 @@ class Nights(NamedTuple):
 
     @classmethod
     def of(cls, ages: NDArray[np.int64], normal_ages: Sequence[int], pinned_ages: Sequence[int]) -> Self:
-        """Returns the nights of these ages, and tonight; one that waits, or a good one of an alarm, is neither."""
+        """Collects the nights of these ages, and tonight; nights that wait and an alarm's good nights are neither."""
         every = np.unique(np.concatenate([ages, np.array([*normal_ages, *pinned_ages, 0], np.int64)]))[::-1]
         return cls(every, np.isin(every, normal_ages), np.isin(every, pinned_ages))
 
     def places(self, ages: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns the place of the night of each age."""
+        """Finds the place of the night of each age."""
         return np.searchsorted(-self.age, -ages)
 
     def inside(self, window: int) -> NDArray[np.bool_]:
-        """Returns the nights of a window."""
+        """Marks the nights of a window."""
         return self.age < window
 
     def before(self, window: int) -> NDArray[np.bool_]:
-        """Returns the nights that a window is held against."""
+        """Marks the nights that a window is compared with."""
         reference = self.is_pinned if self.is_pinned.any() else self.is_normal
         return reference & ~self.inside(window)
 
     def like(self, window: int) -> NDArray[np.bool_]:
-        """Returns the normal nights before a window, which say how far nights differ."""
+        """Marks the normal nights before a window, which show how far nights differ."""
         return self.is_normal & ~self.inside(window)
 
     def sides(self, window: int) -> Sides:
-        """Returns a window, the nights before it, and the normal ones among these."""
+        """Collects a window, the nights before it, and the normal nights among them."""
         return Sides(self.age, self.inside(window), self.before(window), self.like(window))
 
     def is_full(self, window: int) -> bool:
-        """Returns whether there are normal nights enough before a window."""
+        """Tests whether there are enough normal nights before a window."""
         return self.sides(window).is_known
 
     def windows(self) -> list[int]:
-        """Returns the windows that can be tested; tonight alone also where too few normal nights are known."""
+        """Lists the windows that can be tested; tonight alone also with too few normal nights."""
         known = [window for window in WINDOWS if self.inside(window).sum() == window and self.before(window).any()]
         return [window for window in known if window == 1 or self.is_full(window)]
 
@@ -124,7 +126,7 @@ def window_test_of(
     shared_q: float,
     shared_pairs: int,
 ) -> WindowTest:
-    """Returns `window_test` of entries of a night and a sample each; age 0 is tonight, and a NaN is no value."""
+    """Runs `window_test` on entries of a night and a sample each; age 0 is tonight, and NaN is no value."""
     if not len(sample):
         return UNTESTED
     nights, values, code = table_of(age, sample, value, normal_ages, pinned_ages)
@@ -143,7 +145,7 @@ def window_test_of(
 def night_spread_of(
     age: Integers, sample: Integers, cluster: Integers, value: FloatsOrNaN, normal_ages: Sequence[int]
 ) -> NightSpread:
-    """Returns `night_spread` of entries of a night and a sample each, over the normal nights."""
+    """Runs `night_spread` on entries of a night and a sample each, over the normal nights."""
     if not len(sample):
         return NO_SPREAD
     nights, values, code = table_of(age, sample, value, normal_ages, ())
@@ -153,7 +155,7 @@ def night_spread_of(
 def table_of(
     age: Integers, sample: Integers, value: FloatsOrNaN, normal_ages: Sequence[int], pinned_ages: Sequence[int]
 ) -> tuple[Nights, Floats, NDArray[np.int64]]:
-    """Returns the nights, the values by night and sample, and each entry's dense code of its sample."""
+    """Tabulates values by night and sample, and gives the nights and each entry's dense code of its sample too."""
     nights = Nights.of(age, normal_ages, pinned_ages)
     code, distinct = dense_codes(sample)
     values = np.full((len(nights.age), len(distinct)), np.nan)
@@ -162,14 +164,14 @@ def table_of(
 
 
 def cluster_of_each(cluster: NDArray[np.int64], code: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the cluster of each sample, from that of each entry and the entry's dense code of its sample."""
+    """Looks up the cluster of each sample, from the entries' clusters and dense codes of samples."""
     own = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
     own[code] = cluster
     return own
 
 
 def spread_of(values: Floats, nights: Nights, cluster: NDArray[np.int64] | None = None) -> NightSpread:
-    """Returns how far neighbouring normal nights lie apart; nothing below FULL_RULE of them."""
+    """Measures how far neighbouring normal nights lie apart; NO_SPREAD with fewer than FULL_RULE of them."""
     normal = nights.is_normal
     if normal.sum() < FULL_RULE:
         return NO_SPREAD
@@ -186,22 +188,24 @@ def window_test(
     spread: NightSpread = NO_SPREAD,
     shared: NightSpread = NO_SPREAD,
 ) -> WindowTest:
-    """Returns the test of tonight's values against those of normal nights.
+    """Tests tonight's values against normal nights.
 
     Args:
-        values: shape (n_nights, n_samples), of the nights in their order; NaN where a sample was not asked or does not count.
-        nights: the normal nights, those that wait, a good night within an alarm, and tonight.
-        n_wordings: Q; an answer that flips under one wording moves a sample by 1 / Q, and samples that never varied have an
-            error of that size, too.
-        cluster: shape (n_samples,), codes of what samples have in common (a document, a user); by default each is its own.
-        is_rate: whether it is a mean of what answers are. A measure that noise itself moves must be beyond its spread over
+        values: shape (n_nights, n_samples), of the nights in their order; NaN where a sample was not asked or does not
+            count.
+        nights: the normal nights, nights that wait, a good night within an alarm, and tonight.
+        n_wordings: Q; an answer that flips under one wording moves a sample by 1 / Q, and samples that never varied
+            have an error of that size, too.
+        cluster: shape (n_samples,), codes of clusters of samples (a document, a user); by default each sample is its
+            own.
+        is_rate: whether it is a share of answers. A measure that noise itself moves must be beyond its spread over
             samples as well.
-        spread: how far neighbouring normal nights lie apart, `spread_of` these.
-        shared: the sum of these over all groups of the audit, in this measure.
+        spread: how far neighbouring normal nights lie apart, from `spread_of`.
+        shared: the sum of these spreads over all groups of the audit, in this measure.
 
     Returns:
-        See `WindowTest`. A window needs three normal nights before it, and half as many as it spans; with fewer, tonight alone
-        is tested, by its spread over samples.
+        See `WindowTest`. A window needs three normal nights before it, and half as many as it spans; with fewer,
+        tonight alone is tested, by its spread over samples.
     """
     found = {
         window: between_nights(
@@ -219,12 +223,12 @@ def strongest(
     *,
     is_one_sided: bool = False,
 ) -> WindowTest:
-    """Returns the test of the window with the least p-value."""
+    """Picks the test of the window with the least p-value."""
     known = {window: each for window, each in found.items() if each is not None}
     p_values = {window: each.p_value(is_one_sided=is_one_sided) for window, each in known.items()}
     tested = [window for window in windows if window in p_values]
     tonight, two = known.get(1), known.get(2)
-    of_alarm = UNTESTED._replace(  # whether it is over is seen in these
+    of_alarm = UNTESTED._replace(  # these decide whether the alarm is over
         difference_tonight=np.nan if tonight is None else tonight.mean,
         difference_two=np.nan if two is None else two.mean,
         error_two=np.nan if two is None else two.error,

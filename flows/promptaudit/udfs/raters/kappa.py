@@ -24,11 +24,11 @@ class Agreement(NamedTuple):
 
 
 def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], times: NDArray[np.int64] | None = None) -> float:
-    """Returns Cohen's kappa of two raters: (p_o - p_e) / (1 - p_e), p_e from each rater's own shares of the categories.
+    """Computes Cohen's kappa of two raters: (p_o - p_e) / (1 - p_e), p_e from each rater's shares of categories.
 
     Args:
         first: shape (n_items,), dense codes of the first rater's categories.
-        second: shape (n_items,), the second's, in the same codes.
+        second: shape (n_items,), the second rater's categories, in the same codes.
         times: shape (n_items,), how often each item counts; once if None.
 
     Returns:
@@ -42,7 +42,7 @@ def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], times: NDAr
         return np.nan
     times = np.ones(len(first), np.int64) if times is None else times
     n, n_categories = int(times.sum()), int(max(first.max(), second.max())) + 1
-    # n^2 p_e, in whole numbers: 1 - p_e is 0 or it is not
+    # n^2 p_e, in whole numbers, so that 1 - p_e = 0 is exact
     counts: list[list[int]] = [np.bincount(each, times, n_categories).astype(int).tolist() for each in (first, second)]
     by_chance = sum(a * b for a, b in zip(*counts, strict=True))
     if by_chance == n * n:
@@ -52,7 +52,7 @@ def cohen_kappa(first: NDArray[np.int64], second: NDArray[np.int64], times: NDAr
 
 
 def fleiss_kappa(counts: NDArray[np.int64], times: NDArray[np.int64] | None = None) -> float:
-    """Returns Fleiss' kappa of equally many raters an item: (P - P_e) / (1 - P_e), P_e from the pooled shares of categories.
+    """Computes Fleiss' kappa of equally many raters an item: (P - P_e) / (1 - P_e), P_e from pooled shares.
 
     Args:
         counts: shape (n_items, n_categories), how many raters put the item into the category.
@@ -84,28 +84,28 @@ def fleiss_kappa(counts: NDArray[np.int64], times: NDArray[np.int64] | None = No
 
 
 def _pair_agreement(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of each item's pairs of raters that agree, shape (n_items,); at least two raters an item."""
+    # the share of each item's pairs of raters that agree; at least two raters an item
     n_raters = counts.sum(axis=1)
     return np.asarray(((counts**2).sum(axis=1) - n_raters) / (n_raters * (n_raters - 1)), np.float64)
 
 
 @sql_function("rater_agreement")
 def agreement(item: Codes, rater: Codes, rating: IntegersOrMinusOne, times: Integers) -> Agreement:
-    """Returns the agreement of one set of raters over the items that all of them rated.
+    """Measures the agreement of one set of raters over the items that all of them rated.
 
     Raters may be people, judges, or, for correctness over templates, the templates themselves.
 
     Args:
         item: shape (n,), dense codes.
-        rater: shape (n,), dense codes; one who rated nothing counts too, and then no item is rated by all.
+        rater: shape (n,), dense codes; a rater who rated nothing counts too, and then no item is rated by all.
         rating: shape (n,), categories from 0, at most one per (item, rater); -1 for none.
         times: shape (n,), from 1, how often the entry's item counts, the same in all of its entries.
 
     Returns:
-        `cohen_kappa`: NaN unless there are exactly two raters; `fleiss_kappa`; `agreement_rate`: mean over items of
-        the share of pairs of raters that agree; `perfect_agreement_rate`: share of items on which all agree; `n_rated`:
-        items that every rater rated, each as often as it counts; others drop out. Kappas are NaN where all ratings are one
-        category, the rates stand. All but `n_rated` are NaN below two raters or without such items.
+        `cohen_kappa`: NaN unless there are exactly two raters; `fleiss_kappa`; `agreement_rate`: mean over items of the
+        share of pairs of raters that agree; `perfect_agreement_rate`: share of items on which all agree; `n_rated`:
+        items that every rater rated, each as often as it counts; others drop out. Kappas are NaN where all ratings are
+        one category, the rates stand. All but `n_rated` are NaN below two raters or without such items.
 
     Example:
         Two people on three answers, who agree on two:

@@ -1,4 +1,4 @@
-"""Groups answers by what rules and judges say of them: sheets are drawn within these groups, for which rulings then stand."""
+"""Groups answers by verdicts of rules and judges: sheets are drawn within groups, and rulings stand for their group."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def verdict_groups(
     judge_wrong: NDArray[np.bool_],
     is_unscored: NDArray[np.bool_],
 ) -> list[str]:
-    """Returns the group of each answer, one of GROUPS.
+    """Assigns each answer to one of GROUPS.
 
-    Judges who differ among themselves come first, then judges of one mind against a rule, each way apart.
+    Judges who differ among themselves come first, then judges who agree against a rule, in two groups by direction.
 
     Args:
-        rule_right: shape (n,), whether any rule holds the answer to be right.
-        rule_wrong: shape (n,), whether any holds it to be wrong.
+        rule_right: shape (n,), whether any rule calls the answer right.
+        rule_wrong: shape (n,), whether any rule calls it wrong.
         judge_right: shape (n,), whether any judge passes it.
-        judge_wrong: shape (n,), whether any does not.
+        judge_wrong: shape (n,), whether any judge does not.
         is_unscored: shape (n,), whether a rule could not score it, or there is none.
 
     Example:

@@ -21,16 +21,16 @@ def _turn(names: str) -> re.Pattern[str]:
 
 _QUESTION, _TURN = _turn(NEXT_QUESTION), _turn(f"{NEXT_QUESTION}|{NEXT_TEXT}")
 _OF_ANSWER = f"(?:{words(ANSWER)}|{words(FINALLY)}|{words(BECAUSE)}|{words(REVISES)}|edit|update|p\\.?s\\.?\\b)"
+# A paragraph headed by something else than an answer or its reason, or a question.
 _OTHER_TURN = re.compile(
     rf"\n[ \t]*+\n[ \t]*+(?:[-=*_]{{3,}}+\s*+)?(?![^\n:：]{{0,30}}?{_OF_ANSWER})"
     r"(?:[^\W\d_][\w' -]{0,30}[:：]|[^\n]{3,200}[?？؟][ \t]*\n)",
     re.IGNORECASE,
 )
-"""A paragraph that is named otherwise than an answer or its reason, or a question."""
+# A question with its options.
 _ASKED = re.compile(r"\n[^\n]{3,300}(?:[?？؟]|_{3}[^\n]{0,100})[ \t]*\n\s*[-*(\[]*[Aa1][.)\]:：．]")
-"""A question with its options."""
 MOST_CHARACTERS = 50_000
-SHORT = 40  # characters of an answer that a paragraph of another name may end
+SHORT = 40  # a paragraph with another heading ends only answers of at most so many characters
 _INLINE = re.compile(
     r"(?<=\S)(?:</s>|\[INST\]|<\|(?:im_end|im_start|eot_id|endoftext|end)\|>|<end_of_turn>)|"
     r"(?<=\S)[ \t]+(?:Q|Question|User|Human)[ \t]*\d{0,3}:[ \t]+(?=\S.{0,300}?(?:\?|\bA:|Answer:|Assistant:))",
@@ -39,10 +39,11 @@ _INLINE = re.compile(
 
 
 def answer_end(text: str, *, is_reasoned: bool = False) -> int:
-    """Returns where the first turn or question that follows an answer begins; the length of the text where none does.
+    """Finds where the first turn or question after an answer begins, or gives the length of the text where none does.
 
-    Whoever reads looks before it first, and at the whole text where no answer stands there: a text may repeat its own question.
-    In a text that is reasoned, as in mathematics, only a question or a turn of who asks ends the answer: others begin its parts.
+    Readers look for the answer before that place first, and in the whole text where nothing is found there: a text may
+    begin with its own question. With `is_reasoned`, as in mathematics, only a question or a turn of the asker ends the
+    answer: other headings begin its parts.
     """
     if len(text) > MOST_CHARACTERS:  # an answer of that length is no label with a turn behind it
         return len(text)

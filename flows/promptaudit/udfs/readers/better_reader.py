@@ -1,4 +1,4 @@
-"""Finds the reader that would read more of some answers than their own reader does."""
+"""Finds a reader that reads more of the given answers than their task's own reader does."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from promptaudit.udfs.reasoning import parted
 
 BUILT_IN = ("label", "label_in_text", "first_integer")
 BUILT_IN_OF_NUMBERS = ("label", "first_integer", "label_in_text")
-"""Readers to try of labels that are words, and of those that are all whole numbers."""
+"""BUILT_IN: readers to try where labels are words. This: where all labels are whole numbers."""
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 LONGEST_PATTERN, MOST_FIELDS = 400, 5
-"""Characters of a pattern that is proposed, and fields of JSON answers that are tried, at most."""
+"""At most so many characters of a proposed pattern, and fields of JSON answers that are tried."""
 _OF_YAML = ("on", "off", "yes", "no", "true", "false", "null", "y", "n")
+# Names of fields that may stand in a terminal and in a card without quotes.
 _FIELD = re.compile(r"[A-Za-z_]\w{0,39}")
-"""What a field is called that may be named in a terminal and written into a card as it stands."""
 
 
 MOST_DISAGREED = 0.01
-"""Share of the answers that two readers read, above which they contradict each other."""
+"""Two readers contradict each other where they differ in more than this share of the answers that both read."""
 EXAMPLES = 3
 MOST_COMPARED, LONGEST_COMPARED = 200, 2000
-"""Texts that readers are compared by, of those that are more than a label, and characters of such a text."""
+"""Readers are compared on at most so many texts that are more than a label, each of at most so many characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenAnswer:
-    """A completion that came `n` times, with the labels of its task, what the task's reader read in it, and the gold label."""
+    """A completion that came `n` times, with its task's labels, the label that was read, and the gold label."""
 
     completion: str
     labels: tuple[str, ...]
@@ -44,7 +44,7 @@ class SeenAnswer:
 
 
 class Advice(NamedTuple):
-    """A reader that reads more answers, how many, and some of them with the labels that it reads."""
+    """A reader that reads more answers: how many more, and examples of them with the labels that it reads."""
 
     reader: str | dict[str, str]
     n_more: int
@@ -52,11 +52,13 @@ class Advice(NamedTuple):
 
 
 def better_reader(answers: Sequence[SeenAnswer]) -> Advice | None:
-    """Returns the reader that takes the most of the answers that were not read; None where none can be advised.
+    """Finds the reader that reads most of the answers that were not read; None where none can be advised.
 
-    Left out are a reader that reads another label, or none, where a label was read already, one whose labels are all the same
-    though the gold labels are not, and, of two that contradict each other in more than MOST_DISAGREED of the answers that both
-    read, the one that meets the gold labels less often; without gold labels the one that looks less closely at the form.
+    It passes over:
+    - a reader that reads another label, or none, where a label was read already;
+    - a reader whose labels are all the same though the gold labels are not;
+    - of two readers that contradict each other in more than MOST_DISAGREED of the answers that both read, the one that
+      meets the gold labels less often; without gold labels, the one that looks less closely at the form.
     """
     known = []
     for reader in _candidates(answers):
@@ -83,7 +85,7 @@ def better_reader(answers: Sequence[SeenAnswer]) -> Advice | None:
 
 
 class Disagreement(NamedTuple):
-    """A reader that contradicts the task's own: in how many answers, and some of them with both labels.
+    """A reader that contradicts the task's own: in how many answers, and examples with both labels.
 
     Where it reads that the label is denied, its label is `denied`.
     """
@@ -95,10 +97,10 @@ class Disagreement(NamedTuple):
 
 
 def disagreement(answers: Sequence[SeenAnswer], reader: str) -> Disagreement | None:
-    """Returns the reader of whole texts that contradicts the one that read these answers, `reader` as JSON, the most.
+    """Finds the reader of whole texts that most contradicts `reader`, the JSON of the reader that read these answers.
 
-    None where none does in more than MOST_DISAGREED of them. A reader of one field is not held against readers of the text
-    around it, nor is the user's own.
+    None where no reader contradicts it in more than MOST_DISAGREED of them. A reader of one field is not compared with
+    readers of the text around it, nor is the user's own.
     """
     own = json.loads(reader)
     if "regex" not in own if isinstance(own, dict) else own not in LABEL_READERS:
@@ -140,7 +142,6 @@ def _contradict(answers: Sequence[SeenAnswer], labels: Sequence[str | None], oth
 
 
 def _meets(answers: Sequence[SeenAnswer], labels: Sequence[str | None], others: Sequence[str | None]) -> int:
-    """How many gold labels are met where the two readers differ."""
     return sum(
         answer.n
         for answer, read, other in zip(answers, labels, others, strict=True)
@@ -154,12 +155,12 @@ def _is_constant(answers: Sequence[SeenAnswer], labels: Sequence[str | None]) ->
 
 
 def as_option(reader: str | dict[str, str]) -> str:
-    """Returns a reader as `--reader` takes it."""
+    """Writes a reader as the option `--reader` takes it."""
     return reader if isinstance(reader, str) else "=".join(*reader.items())
 
 
 def in_yaml(reader: str | dict[str, str]) -> str:
-    """Returns a reader as a card has it."""
+    """Writes a reader as it stands in a card."""
     if isinstance(reader, str):
         return reader
     ((name, value),) = reader.items()
@@ -169,7 +170,7 @@ def in_yaml(reader: str | dict[str, str]) -> str:
 
 
 def _candidates(answers: Sequence[SeenAnswer]) -> Iterator[str | dict[str, str]]:
-    """Gives readers to try; of two that take as many, the one that is given first is the better one."""
+    # of two that read as many, the earlier one is the better
     labels = dict.fromkeys(chain.from_iterable(answer.labels for answer in answers))
     for field in _fields(answers):
         yield {"json_field": field}
@@ -183,7 +184,6 @@ def _candidates(answers: Sequence[SeenAnswer]) -> Iterator[str | dict[str, str]]
 
 
 def _fields(answers: Sequence[SeenAnswer]) -> list[str]:
-    """Returns the fields of the answers that are JSON objects which hold a label."""
     found: dict[str, None] = {}
     for answer in answers:
         text = parted(answer.completion).answer

@@ -1,9 +1,10 @@
 """Finds the answer that a text commits to among the answers that it names.
 
-A reader puts a character of its own (`sign_of`) in the place of each answer that a text names, and this module says which of
-them is given. What is stated ("the answer is B", "I would say negative", a line of its own) beats what is only named, wherever
-it stands. What is denied, doubted, made to depend on something, asked, quoted or listed is not given. Of two statements that
-contradict each other the later one counts where it revises the earlier or concludes, else none.
+A reader replaces each answer that a text names by a character of its own (`sign_of`), and this module decides which of
+them is given. What is stated ("the answer is B", "I would say negative", a line of its own) beats what is only named,
+wherever it stands. An answer is not given where it is denied, doubted, made conditional, asked about, quoted or listed.
+Of two statements that contradict each other the later one counts where it revises the earlier or concludes; else
+neither does.
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ from promptaudit.udfs.readers.phrases import words
 FIRST_SIGN = 0xE000
 MOST_SIGNS = 6000
 OUTSIDE = "\uf8ff"
-"""Stands for an answer that is none of the set, as 3.6 on a scale of whole numbers."""
+"""The sign of an answer that is not in the set, such as 3.6 on a scale of whole numbers."""
 _SIGNS = "\ue000-\uf8ff"
 SIGN = f"[{_SIGNS}]"
-"""An answer that a text names."""
+"""A pattern that matches the sign of an answer."""
 
 DENIED, HEDGED, TWO, OUT, NONE = "denied", "hedged", "two named", "not in the set", "none named"
-"""Why a text gives no answer."""
+"""Reasons why a text gives no answer."""
 
 _LISTED_ONLY = "listed"
 
 NAMED, STATED, CONCLUDED = 1, 2, 3
 MOST_CHARACTERS = 10_000
-"""Of a longer text the first and the last half of these are read."""
+"""Of a longer text, the first and the last half of this number are read."""
 MOST_OF_SENTENCE = 600
 FEWEST_BEFORE_COLON = 3  # words, so that the line of another field is no statement
 FEW = 8  # words of a last sentence that may have been cut off
 MOST_OF_A_SENTENCE = 8  # answers that are looked at
 NEAR = 30  # characters before a place that end in a colon, or in "so"
 REACH = 200
-"""Characters before and behind a place that say whether an answer is given there."""
+"""So many characters before and behind a place decide whether an answer is given there."""
 
 
 class Committed(NamedTuple):
-    """The place of the answer that a text commits to, or why there is none."""
+    """The place in the set of the answer that a text commits to, or the reason why there is none."""
 
     answer: int | None
     reason: str | None = None
@@ -52,32 +53,33 @@ class Committed(NamedTuple):
 
 @dataclass(slots=True)
 class Mention:
-    """A place where a text names an answer: how firmly, and why it is not given there."""
+    """A place where a text names an answer: how firmly it does, and the reason why the answer is not given there."""
 
     sign: str
     strength: int
     revises: bool = False
     reason: str | None = None
     place: int = 0  # in its sentence
-    is_named_alone: bool = False  # whether a conclusion names it and says nothing of it: "So A is close."
+    is_named_alone: bool = False  # whether a conclusion only names it: "So A is close."
 
 
 def sign_of(answer: int) -> str:
-    """Returns the character that stands for an answer by its place in the set."""
+    """Gives the character that stands for an answer, by the answer's place in the set."""
     return chr(FIRST_SIGN + answer)
 
 
 def within_reach(text: str) -> str:
-    """Returns as much of both ends of a text as is read."""
+    """Cuts a text longer than MOST_CHARACTERS down to its first and its last half of them."""
     half = MOST_CHARACTERS // 2
     return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
 
 
 def committed(text: str, weak: frozenset[str] | None = frozenset()) -> Committed:
-    """Returns the answer that a text commits to; in the text, `sign_of` an answer stands where it is named.
+    """Decides which answer a text commits to. In the text, `sign_of` an answer stands where it is named.
 
-    `weak` are the signs of answers that are words of most texts: they count only where they are stated. None says that the
-    answers are letters or numbers of options, which count only there, and which few words beside them state.
+    `weak` holds the signs of answers that are common words: they count only where they are stated. None says that the
+    answers are letters or numbers of options: these too count only where they are stated, and a few words beside them
+    state them.
     """
     text = text.lower()
     at_once = _at_once(text, weak)
@@ -123,7 +125,7 @@ def committed(text: str, weak: frozenset[str] | None = frozenset()) -> Committed
 
 
 def _take_back(mentions: Sequence[Mention]) -> None:
-    """Marks what a later place takes back ("C! Oh, wait. Not C after all") or replaces by two."""
+    # a later place takes an answer back ("C! Oh, wait. Not C after all") or replaces it by two
     denied, are_two = set[str](), False
     for each in reversed(mentions):
         own = each.reason
@@ -134,7 +136,7 @@ def _take_back(mentions: Sequence[Mention]) -> None:
 
 
 def _at_once(text: str, weak: frozenset[str] | None) -> Committed | None:
-    """What a text commits to that names one answer and doubts nothing, or is nothing but fields; None for any other."""
+    # decides texts that name one answer and doubt nothing, or are nothing but fields; None for any other
     signs = set(re.findall(SIGN, text))
     if (
         len(signs) == 1
@@ -148,7 +150,7 @@ def _at_once(text: str, weak: frozenset[str] | None) -> Committed | None:
 
 
 def _are_fields(text: str) -> bool:
-    """Whether a text is nothing but fields with different answers, as "Reading: B2; Writing: B1", none of them the answer."""
+    # such as "Reading: B2; Writing: B1", where no field is the answer
     parts = [part for part in re.split(r"[\n;；。，,]", text) if part.strip()]
     fields = [_FIELD.fullmatch(part) for part in parts]
     if len(parts) < 2 or None in fields:
@@ -159,7 +161,7 @@ def _are_fields(text: str) -> bool:
 
 
 def mentions_of(text: str, *, are_letters: bool = False) -> list[Mention]:
-    """Returns every place where a text names an answer, in order."""
+    """Lists every place where a text names an answer, in order."""
     if not re.search(SIGN, text):
         return []
     patterns = _patterns()
@@ -213,7 +215,7 @@ def mentions_of(text: str, *, are_letters: bool = False) -> list[Mention]:
                     not are_letters or _BARE.match(plain, place + 1) is not None
                 )
                 is_final = is_cued and (each.strength > NAMED or is_sole)
-                # what stands at the end, behind reasons, concludes them
+                # a statement at the end, behind reasons, is their conclusion
                 is_final = is_final or (
                     sentence_of.is_last and len(found) == 1 and n_between > 0 and each.strength == STATED and is_whole
                 )
@@ -326,6 +328,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     return {name: re.compile(source) for name, source in sources.items()}
 
 
+# The words of a short text beside a sign that make it a statement.
 _LITTLE = (
     phrases.ANSWER,
     phrases.IS,
@@ -339,8 +342,8 @@ _LITTLE = (
     phrases.CHOSEN,
     "both|all|either|or|and|options?|hmm|well|okay|ok|yes|sure|i|think|believe|guess|应该|應該",
 )
-"""What stands beside a sign that a few words state."""
 
+# A text with one answer is looked at more closely where any of these words stand in it.
 _UNSURE = (
     phrases.NOT,
     phrases.DENIED,
@@ -351,11 +354,10 @@ _UNSURE = (
     phrases.WITHHOLDS,
     phrases.REVISES,
 )
-"""What makes a text with one answer worth a closer look."""
 
 
 def _may(name: str, text: str) -> bool:
-    """Whether a text may turn, seem to doubt or doubt; most do not, and need no closer look."""
+    # a quick search: most texts neither turn nor doubt, and need no closer look
     return _quick()[name].search(text.encode("utf-8", "replace")) is not None
 
 
@@ -370,13 +372,13 @@ def _quick() -> dict[str, Any]:
 
 
 def _without_seeming(sentence: str) -> str:
-    """A sentence without what looks like a denial or a condition and is none."""
+    # blanks out what looks like a denial or a condition and is none
     patterns = _patterns()
     return patterns["not_denying"].sub(_blank, patterns["if_choosing"].sub(_blank, sentence))
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    """A quotation without its words, unless it is an answer or the name of a field."""
+    # keeps a quotation only where it is an answer or the name of a field
     is_field = match.string[match.end() : match.end() + 1] == ":"
     return match[0] if is_field or re.search(SIGN, match[0]) else _blank(match)
 
@@ -422,7 +424,7 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
     heading = _HEADING.match(text) if are_headings else None
     found: list[Mention] = []
     places = list(re.finditer(SIGN, text))
-    if len(places) > MOST_OF_A_SENTENCE:  # an enumeration, of which the first and the last may be more
+    if len(places) > MOST_OF_A_SENTENCE:  # an enumeration, whose first and last items may be statements
         places = [*places[: MOST_OF_A_SENTENCE // 2], *places[-MOST_OF_A_SENTENCE // 2 :]]
     for match in places:
         place = match.start()
@@ -442,7 +444,7 @@ def _of_sentence(sentence: _Sentence, *, are_headings: bool) -> list[Mention]:
 def _mention(
     sentence: _Sentence, match: re.Match[str], segment: tuple[int, int], joined: tuple[int, int] | None
 ) -> Mention:
-    """What a sentence says of the answer at a place; of those that are joined ("A or B") what it says of all."""
+    # joined answers ("A or B") are judged as one
     patterns, text = _patterns(), sentence.text
     place, behind = joined or match.span()
     first = _FIRST.match(text)
@@ -491,7 +493,7 @@ def _mention(
 
 
 def _is_only_last_denied(text: str, start: int, end: int) -> bool:
-    """Whether the first of joined answers is stated, and the last called wrong: "the answer is B and A is wrong"."""
+    # "the answer is B and A is wrong"
     patterns = _patterns()
     is_stated = patterns["stated"].search(text[max(0, start - REACH) : start])
     return is_stated is not None and patterns["denied"].match(text, end) is not None
@@ -519,6 +521,5 @@ def _is_hedged(before: str, whole: str, *, is_stated: bool) -> bool:
 
 
 def _clause(before: str) -> str:
-    """What stands before a place in its clause."""
     breaks: Sequence[re.Match[str]] = list(_BREAKS.finditer(before))
     return before[breaks[-1].end() :] if breaks else before

@@ -24,9 +24,9 @@ _AGAIN = re.compile(f"{words(REVISES)}|{words(FINALLY)}", re.IGNORECASE)
 
 
 def held_by_field(text: str, path: str, labels: Labels) -> str | None:
-    """Returns the label that a field of the JSON in a text holds; a list of one is its member, true is `true`.
+    """Reads the label that a field of the JSON in a text holds. A list of one item counts as the item, true as `true`.
 
-    An object that shows the format, or an example, is none of the answer. Of several that hold different labels the last one
+    An object that shows the format or an example does not count. Of several that hold different labels the last one
     counts where something is corrected or concluded before it.
     """
     held = [(_text(each.value), each.start, each.end) for each in values_of(text[: answer_end(text)] or text, path)]
@@ -36,7 +36,7 @@ def held_by_field(text: str, path: str, labels: Labels) -> str | None:
 
 
 def held_by_pattern(text: str, pattern: Any, labels: Labels) -> str | None:  # noqa: ANN401 - re2 has no stubs
-    """Returns the label that the first group of a pattern holds, or the whole match of one without groups.
+    """Reads the label that the first group of a pattern matches, or the whole match of a pattern without groups.
 
     The first match that is a label counts, unless a later one stands behind a correction or a conclusion.
     """
@@ -72,7 +72,6 @@ def _last(
 
 
 def _is_followed(text: str, end: int) -> bool:
-    """Whether another object or line with an answer may follow."""
     return text.find("{", end) >= 0
 
 

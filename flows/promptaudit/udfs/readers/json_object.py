@@ -1,4 +1,4 @@
-"""Finds the JSON objects of an answer, and what a field of theirs holds, past prose and code fences."""
+"""Finds the JSON objects of an answer and the values of their fields, past prose and code fences."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from promptaudit.udfs.spelling import canonical
 
 MAX_JSON_DEPTH = 32
 MAX_OPEN_BRACES = 5
-"""Braces of prose that nothing closes, after which a text is not looked at further: each costs a pass over the rest."""
+"""After so many braces of prose that nothing closes, the search ends: each costs a pass over the rest of the text."""
 MAX_DEPTH_PASSED = 1_000
-"""A text with more open braces and brackets is not looked at further."""
+"""The search ends in a text with more open braces and brackets than this."""
 
 _PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]|"', re.DOTALL)
 _OBJECT_STARTS = re.compile(r'\{\s*"')
 
 
 def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
-    """Returns the first JSON object of a text that has any of the names as fields, an outer one before those inside of it.
+    """Finds the first JSON object of a text that has any of the names as fields; outer objects come before inner ones.
 
-    Names are compared in Unicode's composed form, in which those of the object are returned.
-    Numbers are texts as they are written. Of a field that stands twice with different values the value is `TWICE`.
-    None where there is no such object: a trailing comma, NaN, single quotes or an end that is missing make a text no JSON, and
-    objects deeper than `MAX_JSON_DEPTH` are not read. What stands inside of an object that is no JSON is not read either.
+    Names are compared in Unicode's composed form, and the object's names are returned in it. Numbers stay texts as they
+    are written. A field that stands twice with different values gets the value `TWICE`. None where there is no such
+    object: a trailing comma, NaN, single quotes or a missing end make a text invalid JSON, and objects deeper than
+    `MAX_JSON_DEPTH` are not read. Nothing inside an invalid object is read either.
     """
     wanted = {canonical(name) for name in names}
     for start, end in _spans(text):
@@ -41,7 +41,7 @@ def object_with(text: str, names: Collection[str]) -> dict[str, Any] | None:
 
 
 class Held(NamedTuple):
-    """A value of a field, and where in the text its object, or the field itself, begins and ends."""
+    """A value of a field, and where its object, or the field itself, begins and ends in the text."""
 
     value: object
     start: int
@@ -49,10 +49,13 @@ class Held(NamedTuple):
 
 
 def values_of(text: str, path: str) -> list[Held]:
-    """Returns what a field holds wherever a text has it, in order; `path` has dots between the names, whose case does not count.
+    """Lists the values of a field wherever a text has it, in order.
 
-    Where no object of the text is JSON with that field, the field is looked for by itself: models write single quotes, names
-    without quotes, comments and trailing commas, and are cut off behind it. Texts are strings, numbers are as they are written.
+    `path` has dots between names, whose case is ignored.
+
+    Where no object of the text is valid JSON, the field is looked for by itself: models write single quotes, names
+    without quotes, comments and trailing commas, and some answers are cut off behind the field. Texts are strings,
+    numbers stay as they are written.
     """
     names = [canonical(name).casefold() for name in path.split(".")]
     found, is_json = [], False
@@ -75,7 +78,7 @@ _VALUE = (
     r"""(?:"(?P<double>(?:[^"\\\n]|\\.)*+)"|'(?P<single>(?:[^'\\\n]|\\.)*+)'(?=\s*[,}\]\n]|$)|(?P<bare>[\w.+-]++))"""
     r"(?=\s*(?:[,}\n/#]|$))"
 )
-MOST_LOOSE = 100_000  # characters of a text in which a field is looked for by itself
+MOST_LOOSE = 100_000  # in a longer text no field is looked for by itself
 
 
 def _loose_values(text: str, names: Sequence[str]) -> list[Held]:
@@ -95,14 +98,14 @@ def _loose_values(text: str, names: Sequence[str]) -> list[Held]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yields where the outermost objects of a text begin and end, those too deep left out."""
+    # objects too deep are left out
     start, n_open = text.find("{"), 0
     while start >= 0 and n_open < MAX_OPEN_BRACES:
         depth = deepest = 0
         end = None
         for part in _PART.finditer(text, start):
             if part[0] == '"':
-                break  # a string without an end: each quote inside of it would be looked at to the end of the text
+                break  # a string without an end: each quote inside of it would cost a pass to the end of the text
             depth += (part[0] in "{[") - (part[0] in "}]") if len(part[0]) == 1 else 0
             deepest = max(deepest, depth)
             if deepest > MAX_DEPTH_PASSED:
@@ -120,7 +123,6 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _objects(value: object) -> Iterator[dict[str, Any]]:
-    """Yields the objects of a JSON value, outer ones first."""
     if isinstance(value, dict):
         yield value
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -146,7 +148,7 @@ def _no_json(constant: str) -> NoReturn:
     raise ValueError(msg)
 
 
-# models write line breaks and tabs in strings as they are, which is no JSON and can be read in one way alone
+# models write line breaks and tabs in strings as they are, which is invalid JSON with only one possible reading
 _DECODER = json.JSONDecoder(
     parse_int=str, parse_float=str, parse_constant=_no_json, object_pairs_hook=_fields, strict=False
 )

@@ -1,7 +1,6 @@
-"""Reads which label of a closed set a text gives: the text is the label, holds it as whole words, or begins with its number.
+"""Reads which label of a closed set a text gives: the text is the label, names it in whole words, or gives its number.
 
-What comes out is one of the labels as they are written, or None. Labels that a reader cannot tell apart are never read as one
-another.
+The result is one of the labels, as it is written, or None. Two labels that a reader cannot distinguish are never read.
 """
 
 from __future__ import annotations
@@ -52,16 +51,16 @@ LONGEST_MARKS = 120  # characters of marks and of a word before a label, at most
 
 
 def exact(text: str, labels: Labels) -> str | None:
-    """Returns the label that a text without the white space around it is, in any of its canonically equivalent forms."""
+    """Reads the label that equals a text without the white space around it, in any canonically equivalent form."""
     text = text.strip()
     return text if text in labels else _spelled(labels, canonical).get(canonical(text))
 
 
 def label(text: str, labels: Labels) -> str | None:
-    """Returns the label that a text is but for case, a final full stop, quotes, Markdown, and a word such as `Label:` before it.
+    """Reads a text as a label, ignoring case, a final full stop, quotes, Markdown and a leading word such as `Label:`.
 
-    Where the text is none, it is the label that stands alone in a line, if no other line is another label and the whole text
-    commits to it (`label_in_text`). "40 Environment" is neither 40 nor Environment.
+    Where the text as a whole is no label, it reads the label that stands alone in a line, if no other line is another
+    label and the whole text commits to it (`label_in_text`). "40 Environment" is neither 40 nor Environment.
     """
     found = exact(text, labels) or _alone(text, labels)
     if found is not None or "\n" not in text.strip():
@@ -75,16 +74,19 @@ def label(text: str, labels: Labels) -> str | None:
 
 
 def label_in_text(text: str, labels: Labels) -> str | None:
-    """Returns the label that a text commits to, named in whole words; of a label inside a longer one, the longer one counts.
+    """Reads the label that a text commits to, named in whole words; a longer label counts before one inside it.
 
-    Case, and whether words are joined by "_" or "-", count only where labels differ by nothing else. A number has the sign that
-    stands before it, as in `first_integer`.
+    Case, and whether words are joined by "_" or "-", count only where labels differ by nothing else. A number has the
+    sign that stands before it, as in `first_integer`.
     """
     return reading_in_text(text, labels)[0]
 
 
 def reading_in_text(text: str, labels: Labels) -> tuple[str | None, str | None]:
-    """Returns what `label_in_text` does, or why there is no label: denied, hedged, two named, not in the set; else neither."""
+    """Reads as `label_in_text` does, and says why there is no label.
+
+    The reason is denied, hedged, two named or not in the set; None in all other cases.
+    """
     alone = exact(text, labels) or (_alone(text, labels) if len(text) < LONGEST_MARKS else None)
     if alone:
         return alone, None
@@ -95,7 +97,6 @@ def reading_in_text(text: str, labels: Labels) -> tuple[str | None, str | None]:
 
 
 def _committed(text: str, labels: Labels) -> Committed:
-    """What a text commits to of the labels."""
     weak = _weak(labels)
     if _are_integers(labels) and len(text) > LONGEST_OF_ONE_NUMBER:
         weak = frozenset(map(sign_of, range(len(labels))))  # most texts of that length count something
@@ -105,13 +106,12 @@ def _committed(text: str, labels: Labels) -> Committed:
 
 
 def committed_before_turn(text: str, marked: Callable[[str], str], weak: frozenset[str] | None) -> Committed:
-    """Returns what a text commits to before a turn that the model invented; in all of it where nothing is named before.
+    """Decides what a text commits to before a turn that the model invented; in all of it where nothing is found there.
 
-    The letters of options are looked for behind it only where it is no question, which has options of its own.
-
-    `marked` puts `sign_of` an answer where a text names it; `weak` is that of `committed`.
+    The letters of options are looked for behind it only where it is no question, which has options of its own. `marked`
+    puts `sign_of` an answer where a text names it; `weak` is as in `committed`.
     """
-    # of a long text letters are read at its end alone: what stands before may be taken back where nothing is read
+    # letters are read only at the end of a long text: an earlier one may be taken back in a part that is not read
     text = text[-MOST_CHARACTERS:] if weak is None else within_reach(text)
     end = answer_end(text)
     found = committed(marked(text[:end]), weak)
@@ -128,7 +128,6 @@ def committed_before_turn(text: str, marked: Callable[[str], str], weak: frozens
 
 @functools.lru_cache(maxsize=256)
 def _weak(labels: Labels) -> frozenset[str]:
-    """The signs of the labels that are words of most texts."""
     return frozenset(
         sign_of(place)
         for place, each in enumerate(labels)
@@ -140,7 +139,6 @@ _HAS_MARKS = re.compile(r"[*_~`«»]{2}|[*~`«»]")
 
 
 def _marked(text: str, labels: Labels) -> str:
-    """A text in the spelling in which its labels are told apart, with the sign of each in its place."""
     plain = text if any(map(_HAS_MARKS.search, labels)) else tidied(text)
     if _are_integers(labels):
         return marked_numbers(plain, labels)
@@ -188,7 +186,7 @@ def _marked_line(
 
 
 def _signed(text: str, start: int, words: str) -> list[str]:
-    """Returns the words at a place of a text, numbers with each of the signs that they may have there."""
+    # a number gets each of the signs that it may have there
     digits = words.removeprefix("-")
     if not digits[:1].isdecimal() or numeral(digits) is None:
         return [words]
@@ -198,15 +196,12 @@ def _signed(text: str, start: int, words: str) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _telling_apart(labels: Labels) -> Callable[[str], str] | None:
-    """Returns the spelling that ignores most and yet is another for each label; None where case tells labels apart."""
+    # the spelling that ignores most and still keeps the labels apart; None where only case does
     return next((spell for spell in (spaced, folded) if len(set(map(spell, labels))) == len(labels)), None)
 
 
 def _places(text: str, words: str, as_joined: str) -> Iterator[int]:
-    """Gives where words begin in a text that are whole in the same text as it joins them.
-
-    Places with the same characters around them are looked at once.
-    """
+    # places with the same characters around them are looked at once
     known: dict[str, bool] = {}
     start = text.find(words) if words else -1
     while start >= 0:
@@ -220,31 +215,30 @@ def _places(text: str, words: str, as_joined: str) -> Iterator[int]:
 
 
 def first_integer(text: str, labels: Labels) -> str | None:
-    """Returns the label that is the whole number a text gives: +3 and 03 are 3, unless a label is spelled so.
+    """Reads the label that is the whole number a text gives: +3 and 03 are 3, unless a label is spelled so.
 
-    The ends of a scale, numbers of steps and lists, and what is counted are no answers (`numbers.marked_numbers`), and a number
-    that is stated beats one that is only named. Every dash that people write for minus is one, and the digits of all scripts
-    are digits. Where a dash may as well be a hyphen, a bullet or a dash of the sentence ("type-1", "- 1") and the number with and
-    without it are both labels, neither is read.
+    The ends of a scale, numbers of steps and lists, and counts of things are not answers (`numbers.marked_numbers`),
+    and a stated number beats one that is only named. Every dash that people write for minus counts as one, and digits
+    of all scripts count. Where a dash may as well be a hyphen, a bullet or a dash of the sentence ("type-1", "- 1") and
+    the number with and without it are both labels, neither is read.
     """
     return reading_of_integer(text, labels)[0]
 
 
 def reading_of_integer(text: str, labels: Labels) -> tuple[str | None, str | None]:
-    """Returns what `first_integer` does, or why there is no number, as `reading_in_text` has it."""
+    """Reads as `first_integer` does, and says why there is no number, in the words of `reading_in_text`."""
     return reading_in_text(text, _integers(labels))
 
 
 @functools.lru_cache(maxsize=256)
 def _integers(labels: Labels) -> Labels:
-    """The labels that are whole numbers, and no other label's number."""
+    # two labels of one number are both left out
     times = Counter(map(_as_integer, labels))
     return tuple(each for each in labels if (number := _as_integer(each)) is not None and times[number] == 1)
 
 
 @functools.lru_cache(maxsize=256)
 def _are_integers(labels: Labels) -> bool:
-    """Whether each label is a whole number of its own."""
     numbers = [_as_integer(each) for each in labels]
     return bool(labels) and None not in numbers and len(set(numbers)) == len(labels)
 
@@ -259,7 +253,7 @@ def _as_integer(text: str) -> int | None:
 
 @functools.lru_cache(maxsize=256)
 def _spelled(labels: Labels, spell: Callable[[str], str | None]) -> Mapping[str, str]:
-    """Returns labels by a spelling of theirs; those that have it in common are left out."""
+    # labels that share a spelling are left out
     spellings = [(spell(label), label) for label in labels]
     times = Counter(spelling for spelling, _ in spellings)
     return {spelling: label for spelling, label in spellings if spelling is not None and times[spelling] == 1}
@@ -267,13 +261,13 @@ def _spelled(labels: Labels, spell: Callable[[str], str | None]) -> Mapping[str,
 
 # --- a label and what may stand around it
 
+# Each mark that opens a quotation, with the marks that may close it.
 _QUOTES = "\"\" '' () [] “” ”” „“” ‘’ ’’ ‚‘’ ´´ «» »«» ‹› ›‹› 「」 『』 【】 《》 〈〉"
-"""Each mark that opens a quotation, and those that may close it."""
 _PAIRS = {pair[0]: pair[1:] for pair in _QUOTES.split()}
 _MARKS = "*_~`"
 _OPENING = re.compile(r"\A(?:#{1,6}\s+|[-+]\s+(?!\d)|[*•‣◦▪]\s+|[¡¿]|>\s*|```\w*\s+)")
+# A character that decorates an answer, and says neither no nor perhaps.
 _EMOJI = "(?![☐☒✖✗✘❌❎❓❔⛔🚫👎🙅🤔🤷])[\u2600-\u2775\u2798-\u27bf\u2b50\u2b55\U0001f300-\U0001faff]"
-"""A character that adorns an answer, and says neither no nor perhaps."""
 _EMOJIS = re.compile(rf"\A(?:{_EMOJI}\s*)+|(?:\s*{_EMOJI})+\Z")
 _CLOSING = re.compile(r"(?:[.。．｡।۔።។!！…]+|\s*```|</s>|<\|\w{1,30}\|>|<end_of_turn>|<eos>)$")
 _LEAD = re.compile(
@@ -283,7 +277,7 @@ _LEAD = re.compile(
 
 
 def _alone(text: str, labels: Labels) -> str | None:
-    """Returns the label that a text is but for what stands around it, "" where it may be several, and None where it is none."""
+    # "" where it may be several labels, None where it is none
     core = ""
     longest, by_core = _cores(labels)
     if len(text) > longest + LONGEST_MARKS:
@@ -299,7 +293,7 @@ def _alone(text: str, labels: Labels) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def _cores(labels: Labels) -> tuple[int, Mapping[str, Sequence[str]]]:
-    """Returns the length of the longest label, and the labels by what is left of them without what `label` ignores."""
+    # the length of the longest label, and the labels by their text without the parts that `label` ignores
     by_core: dict[str, list[str]] = {}
     spell = _telling_apart(labels) or folded
     for each in labels:
@@ -313,7 +307,7 @@ def _key(text: str, spell: Callable[[str], str]) -> str:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Gives a text, and the same with one mark after the other taken from around it, until none is left or it would be empty."""
+    # takes one mark after the other from around the text, until none is left or it would be empty
     form = without_unseen(text).strip()
     yield form
     while (less := next((less for take in _TAKEN if (less := take(form).strip()) != form), "")) != "":
@@ -340,4 +334,4 @@ LABEL_READERS: Mapping[str, Callable[[str, Labels], tuple[str | None, str | None
     "label_in_text": reading_in_text,
     "first_integer": reading_of_integer,
 }
-"""The readers that a card names by a word: each gives a label, or none and maybe why."""
+"""The readers that a card names by a word. Each gives a label, or None, and sometimes the reason."""

@@ -1,4 +1,4 @@
-"""Takes from a text what only sets it: emphasis, boxes, struck words, curly quotes."""
+"""Removes the marks of layout from a text: emphasis, boxes, struck words, curly quotes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CURLY = str.maketrans("“”„«»「」『』‘’‚", '"""""""""\'\'\'')
 
 
 def tidied(text: str) -> str:
-    """Returns a text without emphasis, with straight quotes and with what stands in a box behind `boxed:`."""
+    """Removes emphasis from a text, makes its quotes straight and writes the content of a box behind `boxed:`."""
     plain = text if text.isascii() else _PRIVATE.sub(" ", without_unseen(text)).translate(_CURLY)
     plain = _STRUCK.sub(" ", plain) if "~~" in plain else plain
     if "*" in plain or "_" in plain:

@@ -1,4 +1,4 @@
-"""Finds the numbers of a text that may be its answer: no scale, no number of a step or a list, no part of another number."""
+"""Finds the numbers of a text that may be its answer; passes over scales, numbers of steps and parts of numbers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _ENUMERATED = re.compile(r"^[ \t]*(?:[-*•][ \t]*)?\d{1,2}[.)、](?=[ \t]*\S)(?
 
 @functools.lru_cache(maxsize=64)
 def _scale(least: int, most: int) -> re.Pattern[str]:
-    """What names the ends of a scale, or the most that there is."""
+    # matches the ends of a scale, its legend, or its highest value ("out of 10")
     ends = rf"[-+]?{least}(?:\s*\([^()]{{0,40}}\))?{_TO}[-+]?{most}(?:\s*\([^()]{{0,40}}\))?(?![\d.,]\d)(?!\d)"
     legend = r"(?:(?<!\d)[-+]?\d{1,3}\s*(?:=|means|bedeutet)[^\d\n=,;]{1,40}+[,;]?+\s*+(?:and |und |et )?+){2,12}+"
     return re.compile(
@@ -79,7 +79,7 @@ _SHARE = re.compile(rf"(?<![\d.,])({_N}){_OF}({_N})(?![\d.,]*\d)(?!\s*(?:the|tho
 
 
 def marked_numbers(text: str, labels: tuple[str, ...]) -> str:
-    """Returns a text in which the sign of a label stands for each number that may be the answer; `OUTSIDE` for other numbers."""
+    """Replaces each number that may be the answer by the sign of its label, and each other number by `OUTSIDE`."""
     values = {int(numeral(each) or each): place for place, each in enumerate(labels)}
     least, most = min(values), max(values)
     plain = with_ascii_digits(text)
@@ -121,7 +121,7 @@ _MINUS_BEFORE = re.compile(r"[-+−–]\s*$")
 
 
 def _of_most(match: re.Match[str], most: int) -> str:
-    """A share of the most that there is, as it is given; another share is no answer of this scale."""
+    # "4 of 5" is 4 where 5 is the highest value of the scale; another share is no answer of this scale
     try:
         whole = float(match[2].replace(",", "."))
     except ValueError:
@@ -133,7 +133,7 @@ def _of_most(match: re.Match[str], most: int) -> str:
 
 
 def _sign(text: str, token: re.Match[str], values: Mapping[int, int], *, is_strict: bool) -> tuple[str, bool] | None:
-    """The sign of a number and whether what stands before it is a minus or plus of it; None where it is no number of its own."""
+    # the sign, and whether a minus or plus before it belongs to the number; None where it is part of something else
     start, end = token.span()
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
     if (before.isalpha() and before.isascii()) or (

@@ -1,10 +1,10 @@
 r"""Reads the option that a completion commits to, by the signs of the options only.
 
-The reader is rigid on purpose: it never looks at an option's text, so "fifty years" is no choice even where option B is "fifty
-years". Set beside a judge, it shows how much of a score's spread such rigidity makes.
+The reader is rigid on purpose: it never looks at an option's text, so "fifty years" is no choice even where option B is
+"fifty years". Compared with a judge, it shows how much of a score's spread such rigidity makes.
 
-Here stands what a sign of an option looks like in a text. Which of the signs is chosen is read by `commitment`, as for any
-other answer.
+This module knows what the sign of an option looks like in a text; `commitment` decides which of the signs is chosen, as
+for any other answer.
 """
 
 from __future__ import annotations
@@ -36,19 +36,22 @@ class OptionReading(NamedTuple):
 
 
 def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
-    """Returns the choice a completion commits to, by the bare signs its template puts before the options.
+    """Reads the choice that a completion commits to, by the bare signs its template puts before the options.
 
     Args:
         completion: any text; of one above 10,000 characters these last ones are read.
-        enumerators: the signs in the options' order: ("A", "B", "C"), ("1", "2"), ("i", "ii") or any others, 64 at most.
-            Single letters and Roman numerals match in either case, unless both cases are signs; others as written.
+        enumerators: the signs in the options' order: ("A", "B", "C"), ("1", "2"), ("i", "ii") or any others, 64 at
+            most. Single letters and Roman numerals match in either case, unless both cases are signs; others as
+            written.
 
     Returns:
-        The index of the chosen option; or "two choices" where the text commits to several, "no choice" where nothing commits.
+        The index of the chosen option; or "two choices" where the text commits to several, "no choice" where nothing
+        commits.
 
         A choice is a sign that stands alone or begins the text or its last line with a mark behind it ("B", "(B) fifty
-        years"), follows a phrase that commits ("the answer is", "I choose", a box), or is called right ("B is correct").
-        A denied or conditional phrase commits to nothing, nor do options that are repeated one after the other.
+        years"), follows a phrase that commits ("the answer is", "I choose", a box), or is called right ("B is
+        correct"). A denied or conditional phrase commits to nothing, nor do options that are repeated one after the
+        other.
 
     Raises:
         ValueError: more than 64 signs.
@@ -61,13 +64,13 @@ def read_option(completion: str, enumerators: Sequence[str]) -> OptionReading:
 
 
 def read_options(completions: Iterable[str], enumerators: Sequence[str]) -> list[OptionReading]:
-    """Returns `read_option` of each of many completions."""
+    """Reads each of many completions as `read_option` does."""
     return [read_option(completion, enumerators) for completion in completions]
 
 
 @functools.lru_cache(maxsize=64)
 def _marker(signs: tuple[str, ...]) -> Callable[[str], str]:
-    """Returns what puts `sign_of` an option where a text names it; a text without any becomes empty."""
+    # the function replaces a sign by `sign_of` its option, and gives "" for a text without any
     if len(signs) > MAX_SIGNS:
         message = f"at most {MAX_SIGNS} signs of options can be read, got {len(signs)}"
         raise ValueError(message)
@@ -100,7 +103,7 @@ def _marker(signs: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _places(signs: tuple[str, ...]) -> dict[str, int]:
-    """Returns the places of the signs by their forms: a letter or a Roman numeral is one in either case, unless both are."""
+    # a letter or a Roman numeral counts in either case, unless both cases are signs
     places: dict[str, int] = {}
     for place, sign in enumerate(signs):
         if sign and sign not in signs[:place]:
@@ -110,8 +113,8 @@ def _places(signs: tuple[str, ...]) -> dict[str, int]:
 
 
 _ROMAN = re.compile("(?i)[ivxl]{2,}")
+# A letter or digit of a language with spaces between words: letters of other languages may stand beside a sign.
 _SPACED = r"[^\W\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
-"""A letter or digit of a language with spaces between words: others may stand beside a sign."""
 _GOES_ON = re.compile(
     r"[ ][\"'\u201c\xab]?[a-zA-Z\u00c0-\u024f]|(?<=[.!?] [aA])$"
 )  # the last is an article that was cut off
@@ -120,7 +123,8 @@ _AFTER_PRONOUN = re.compile(r"['\u2019]|[ ](?!is\b)[^\W\d_]")
 
 @functools.lru_cache(maxsize=1)
 def _phrases() -> dict[str, re.Pattern[str]]:
-    """What may follow a sign that is also a word, as the article "a", or a number; what calls an item right; what chooses it."""
+    # "behind": may follow a sign that is also a word (the article "a") or a number; "right": calls an item right;
+    # "states": chooses
     verbs = (
         "would|must|may|might|could|can|should|will|has|had|does|did|seems?|looks?|sounds?|fits|then|since|over|while|"
         "instead|rather|both|at|again"
@@ -134,12 +138,12 @@ def _phrases() -> dict[str, re.Pattern[str]]:
     }
 
 
+# An ending that Turkish puts behind a sign: "B'dir".
 _TURKISH = r"(?:[dt][\u0131iuü]r|y[\u0131iuüae]|n[\u0131iuü]n|[dt][ae]n?)\b"
-"""An ending that Turkish puts behind a sign: "B'dir"."""
 
 
 def _pattern(form: str) -> str:
-    """Returns what finds a sign where it is no word or number, nor part of one."""
+    # matches a sign where it is not a word, a number, or part of one
     text = re.escape(form)
     before = rf"(?<!{_SPACED}{text})" if form[0].isalnum() else ""
     text += before + (rf"(?!{_SPACED})" if form[-1].isalnum() else "")
@@ -171,18 +175,16 @@ _ENDING = re.compile(rf"(?<={SIGN})['\u2019]{_TURKISH}")
 
 
 class _Item(NamedTuple):
-    """A sign of an option with its text behind it, and whether it begins a line."""
-
     place: int
     sign: int
     is_line: bool
     text: str
     end: int
-    states: bool  # what stands before it says that it is chosen
+    states: bool  # the text before it says that it is chosen
 
 
 def _set_apart(text: str) -> str:
-    """Returns a text with the signs of a repeated list of options as no signs, and one in brackets that ends a line stated."""
+    # signs of a repeated list of options become plain text, and a sign in brackets that ends a line becomes stated
     places = [match.start() for match in _SIGN.finditer(text)]
     if len(places) > 1:
         items = [item for place in places if (item := _item(text, place)) is not None]
@@ -209,7 +211,7 @@ MOST_OF_ITEM = 2000
 
 
 def _are_listed(text: str, one: _Item, other: _Item) -> bool:
-    """Returns whether items follow each other in a list; an answer that begins a text is in no list far below it."""
+    # an answer that begins a text belongs to no list far below it
     step = other.sign - one.sign
     if not (one.is_line and other.is_line):
         is_one_line = other.place < one.end and bool(other.text.strip(" .,;:!?)]\"'")) and not one.states
@@ -226,7 +228,7 @@ _OTHER_MARKS = dict(
 
 
 def _with_plain_signs(text: str, own: frozenset[str]) -> str:
-    """Returns a text with letters and digits of full width, in circles or of mathematics in ASCII; those of the signs stay."""
+    # letters and digits of full width, in circles or of mathematics become ASCII, unless they are themselves signs
     plain = {ord(each): _plain(each) for each in set(text) if not each.isascii() and each not in own}
     return text.translate({code: each for code, each in plain.items() if each is not None})
 

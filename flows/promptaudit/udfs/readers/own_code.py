@@ -1,9 +1,9 @@
 """Loads functions of the user's own code.
 
-Whoever calls has made sure that the user trusts the code, and made a private copy of its folder, in which no compiled file lies.
-A file is loaded by its path, under a private name, so that it takes no other module's place; its bytes are compared with the
-sha256 that is trusted and are themselves what runs. Other modules of the folder are found in the copy alone. An installed module
-is imported, but not from the working directory.
+The caller has made sure that the user trusts the code, and has made a private copy of its folder without compiled
+files. A file is loaded by its path, under a private name, so that it takes no other module's place; its bytes are
+compared with the trusted sha256, and these same bytes run. Other modules of the folder are found in the copy alone. An
+installed module is imported, but not from the working directory.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Function = Callable[..., Any]
 
 
 class OwnCodeError(Exception):
-    """A function that cannot be called, in one line. Its words may hold what the code's own error says."""
+    """Says in one line that a function cannot be called. The line may hold the message of the code's own error."""
 
 
 class TrustedReader(TypedDict):
-    """A reader that may be called: its JSON as it landed, and its function, as `load_function` loads it."""
+    """A reader that may be called: its JSON as it landed, and the arguments of `load_function` for its function."""
 
     reader: str
     function: str
@@ -42,11 +42,10 @@ class TrustedReader(TypedDict):
 
 
 def load_function(function: str, file: str | None, sha256: str | None, folder: str | None = None) -> Function:
-    """Returns the function `module:function` of a file with this sha256, or of an installed module where `file` is None.
+    """Loads the function `module:function` from a file with this sha256, or from an installed module if `file` is None.
 
-    `folder` is what the folder of the file is a copy of.
-
-    Raises OwnCodeError where the file changed, the module cannot be run or imported, or has no such function.
+    `folder` is the original of the copied folder that the file lies in. Raises OwnCodeError where the file changed, the
+    module cannot be run or imported, or has no such function.
     """
     name, _, attributes = function.partition(":")
     if file is not None and folder is not None:
@@ -93,7 +92,7 @@ def _module_of(file: str, sha256: str | None) -> ModuleType:
 
 @functools.lru_cache(maxsize=64)
 def _use_copy(folder: str, copy: str) -> None:
-    """Has modules of a folder imported from its copy, however code put the folder on the path."""
+    # modules of the folder are imported from its copy, however the code put the folder on the path
     top, prefix = os.path.realpath(folder), os.path.realpath(sys.prefix)
 
     def in_copy(path: str) -> FileFinder:
@@ -117,7 +116,6 @@ def _installed(name: str) -> ModuleType:
 
 @contextlib.contextmanager
 def _not_from_here() -> Iterator[None]:
-    """Takes the working directory out of the places that modules are imported from."""
     before, here = list(sys.path), Path.cwd()
     sys.path[:] = [each for each in before if each and Path(each).resolve() != here]
     try:
@@ -127,7 +125,7 @@ def _not_from_here() -> Iterator[None]:
 
 
 def load_readers(trusted: Sequence[TrustedReader]) -> dict[str, Function]:
-    """Returns the functions of readers by the JSON of each; raises OwnCodeError."""
+    """Loads the functions of readers, by the JSON of each; raises OwnCodeError."""
     return {
         each["reader"]: load_function(each["function"], each["file"], each["sha256"], each["folder"])
         for each in trusted
@@ -135,7 +133,7 @@ def load_readers(trusted: Sequence[TrustedReader]) -> dict[str, Function]:
 
 
 def readers_of_build() -> Mapping[str, Function]:
-    """Returns the readers that this build may call: those that TRUSTED_READERS lists, none without it."""
+    """Loads the readers that this build may call: the ones that TRUSTED_READERS lists, none without it."""
     return _readers_of(os.environ.get(TRUSTED_READERS) or "[]")
 
 

@@ -1,6 +1,7 @@
-"""What people write around an answer, in some thirty languages: words that name, choose, deny, doubt, revise and conclude.
+"""Lists what people write around an answer in some thirty languages: words that name, choose, deny, doubt or revise.
 
-A word of letters with spaces between words is matched whole, one of Chinese, Japanese, Korean or Thai wherever it stands.
+A word of letters with spaces between words is matched whole, one of Chinese, Japanese, Korean or Thai wherever it
+stands.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ANSWER = (
     "vaihtoehto|varianta|উত্তরটি|விடை|jibu sahihi|варіант|вариант|вариантом|selection|فالجواب|فالإجابة|answer key|"
     "možnost|lettera|answers"
 )
-"""What an answer is called."""
+"""Names of an answer ("label", "verdict")."""
 
 IS = (
     "is|are|was|be|being|would be|should be|must be|remains|equals|reads|seems|appears|comes to|as|ist|lautet|wäre|"
@@ -41,7 +42,7 @@ IS = (
     "er|adalah|là|on|este|je|είναι|هو|هي|है|हैं|ni|是|为|為|は|が|을|를|은|는|이|가|入る|является|були|є|היא|הוא|הינה|"
     "หรือ|คือ|হল|হলো|হচ্ছে|être|appears to be|seems to be|has to be|ought to be|can only be|будет|będzie|zijn"
 )
-"""What stands between its name and the answer."""
+"""Words between the name and the answer ("is", "remains")."""
 
 CHOOSE = (
     "considered|regarded as|deemed|escojo|selecciono|elegiría|escogería|seleciono|escolheria|seleziono|sceglierei|"
@@ -78,7 +79,7 @@ CHOOSE = (
     "остается|остаётся|залишається|剩下|jäljelle jää|cioè|czyli|c'est-à-dire|ou seja|yani|यानी|oftewel|corresponds to|"
     "matches|zou voor"
 )
-"""What says that somebody takes an answer, before it."""
+"""Words before an answer that say that the writer takes it ("I would say")."""
 
 CORRECT = (
     "correcta|correcto|correctas|correctos|acertada|verdadera|correta|correto|corretas|verdadeira|corretta|corretto|"
@@ -90,7 +91,7 @@ CORRECT = (
     "الصحيحة|الصحيح|صحيحة|صحيح|الصواب|درست|صحیح|הנכונה|נכונה|הנכון|נכון|הנכונות|correct|right|corect|corectă|oikea|"
     "helyes|সঠিক|சரியான|सही|ถูกต้อง|ที่ถูกต้อง|poprawnym|верен|верна|正确|正確|sahihi"
 )
-"""What an answer is called that is right."""
+"""Words that call an answer right."""
 
 CHOSEN = (
     "に改め|に変更|に訂正|に修正|へ変更|로 정정|으로 정정|로 바꾸|로 수정|is correct|is right|is the answer|"
@@ -105,13 +106,13 @@ CHOSEN = (
     "işaretliyorum|をえらび|를 고르|을 고르|가 정답|이 정답|가 맞|이 맞|が正解|が答え|是答案|是正确|是正確|को चुन|"
     "选项正确|を選ぶべき|を選ぶこと|を選ぶと良|を選ぶとよ|diyorum|derim"
 )
-"""What says it behind an answer."""
+"""Words behind an answer that say that the writer takes it ("fits best")."""
 
 POINTS = (
     "points?|pts?|stars?|punkte?|sterne?|étoiles?|puntos?|estrellas?|pontos?|estrelas?|punti|punto|stelle|stella|"
     r"punten|sterren|punkt\w*|gwiazd\w*|puan|yıldız|балл\w*|звезд\w*|点|分|星|점|poäng|نقاط|نجوم|अंक"
 )
-"""What a rating is counted in."""
+"""Units of a rating ("points", "stars")."""
 
 NOT = (
     r"όχι|nej|nein|\w{1,8}n't|not|never|neither|nor|cannot|hardly|scarcely|barely|unlikely|rather than|instead of|"
@@ -124,7 +125,7 @@ NOT = (
     "ไม่|ไม่ใช่|不|没|沒|非|并非|並非|无|無|未|ではな|じゃな|でな|ありませ|ない|아니|않|없|못|doubt|doubtful|אינה|אינו|"
     r"איננה|לא|排除|避免|误|誤|错|錯|nu|eliminat\w+|eliminate|discard|discount"
 )
-"""What denies an answer behind it."""
+"""Words before an answer that deny it."""
 
 NOT_BEHIND = (
     "está|estão|son|sont|war|era|şıkkı|seçeneği|opción|opção|opzione|is also|también|también es|auch|aussi|anche|ook|"
@@ -135,7 +136,7 @@ NOT_BEHIND = (
     "thus|an?|be|been|must|may|likely|most|very|both|all|only|indeed|appears|remains|jest|są|является|هي|هو|היא|הוא|है|"
     "là|adalah|on|este|είναι|är|zijn|siano|lautet|yang|都|均|皆|是|选项|選項|the only|best|ही|모두|둘 다|são"
 )
-"""What may stand between an answer and what denies it."""
+"""Words that may stand between an answer and the denial behind it."""
 DENIED = (
     "falsa|errónea|equivocada|incorrectas|incorreta|incorreto|incorretas|erradas|sbagliata|errata|scorretta|errate|"
     "sbagliate|incorrecte|incorrectes|fausses|mauvaise|erronée|falsche|falschen|inkorrekt|unzutreffend|fout|foute|"
@@ -161,7 +162,7 @@ DENIED = (
     "を選ばな|を選ぶと間違|とは限|는 옳지|는 맞지|는 올바르지|를 선택하지|을 선택하지|는 정답이 아니|"
     "는 정답이 될 수 없|는 정답이 아닙|가 정답이 아|(?:is|are) eliminated|falls? out|drops? out|নয়|অশুদ্ধ"
 )
-"""What denies an answer in front of it."""
+"""Words behind an answer that deny it."""
 
 WRONG = (
     "wrong|incorrect|false|common|popular|tempting|initial|first|original|previous|earlier|incorrecta|incorrecto|"
@@ -171,7 +172,7 @@ WRONG = (
     "неправильно|неверно|неправильна|невірна|λάθος|خاطئة|خاطئ|الخاطئة|שגויה|שגוי|השגויה|גלת|गलत|ভুল|தவறு|ผิด|不正确|"
     "不正確|错误|錯誤"
 )
-"""What an answer is called that is not right, or was given before."""
+"""Words for an answer that is not right, or was given before."""
 
 NOT_DENYING = (
     "no doubt|without a doubt|without doubt|without any doubt|beyond doubt|not only|no question|nothing but|"
@@ -184,7 +185,7 @@ NOT_DENYING = (
     "間違いなく|疑いなく|文句なし|틀림없이|의심의 여지없이|의심할 여지 없이|بلا شك|لا شك|निस्संदेह|बेशक|not sure but|"
     "of course not"
 )
-"""What has a word of denial in it and denies nothing."""
+"""Phrases with a word of denial that deny nothing ("no doubt")."""
 
 PERHAPS = (
     "snad|mohlo by|mohlo být|kenties|esetleg|мабуть|схоже на|μπορεί|dachte|thought|pensé|pensais|pensavo|pensei|"
@@ -206,34 +207,34 @@ PERHAPS = (
     "可能|也许|或许|或許|也許|大概|不确定|不確定|说不定|かもしれ|かも|可能性|おそらくは|もしかすると|ひょっとして|"
     "아마도 아|수도|일지도|지도 모르|가능성"
 )
-"""What says that an answer is only possible."""
+"""Words that call an answer only possible."""
 
 PERHAPS_BEHIND = "かもしれ|でしょうか|일 ?수도|일지도|일까요|인가요|olabilir|mı|mi|吗|嗎|正确吗|可能"
-"""What says so behind an answer."""
+"""Words behind an answer that call it only possible."""
 
 NO = "no|nej|nei|nem|ne|όχι|nu|hayır|ei|нет|ні|nee|non|nein|não"
-"""What takes back what was said before where a sentence begins with it."""
+"""Words at the beginning of a sentence that take back the text before it."""
 
 PARTLY = "лишь|только|частично|sebagian|một phần|một nửa|part|partly|partially|teilweise|en partie"
-"""What follows "is right" of an answer that is not quite."""
+"""Words behind "is right" that limit it ("only", "partly")."""
 
 IF_BEGINS = "als|gdybym|whether|it's hard to|一定|非要|あえて|굳이"
-"""What `IF_CHOOSING` may begin with, besides the words of `IF`."""
+"""Words that `IF_CHOOSING` may begin with, besides the words of `IF`."""
 
 WOULD = (
     "would be|would have been|would've been|wäre|serait|sería|seria|sarebbe|zou|byłaby|byłby|byłoby|olurdu|был бы|"
     "была бы|было бы"
 )
-"""What says of an answer that is only named that it is not given."""
+"""Words that say of an answer that is only named that it is not given ("would be")."""
 
 OPTION = (
     "options?|statement|proposition|opción|opções|opção|opzione|antwoordoptie|optie|antwortmöglichkeit|vaihtoehto|"
     "varianta|вариант|варіант|možnost|opcja|opsi|phương án|选项|選項|選択肢|विकल्प|الخيار|ตัวเลือก|ข้อ|item"
 )
-"""What the options are called."""
+"""Names of an option."""
 
 JOINS = "and|und|oder|lub|och|eller|dan|atau|hoặc|hay|veya|or|et|nor"
-"""What joins two answers, besides words of one or two letters."""
+"""Words that join two answers, besides words of one or two letters."""
 
 ARTICLES = (
     "the|a|an|as|is|to|of|at|it|this|that|category|label|option|class|rating|score|answer|number|queue|team|clearly|"
@@ -244,7 +245,7 @@ ARTICLES = (
     "вариант|пункт|варіант|γράμμα|το|η|ο|câu|phương án|opsi|huruf|pilihan|ข้อ|ตัวเลือก|选项|選項|選択肢|विकल्प|الخيار|"
     "الحرف|גימל|האפשרות|אפשרות|second|third|first|fourth|last|one|either|both"
 )
-"""What may stand between a statement and its answer."""
+"""Words that may stand between a statement and its answer."""
 
 IF = (
     "should the|should it|were it|were this|as soon as|until then|under a stricter|on a stricter|strictly speaking|if|"
@@ -257,7 +258,7 @@ IF = (
     "取決於|视乎|なら|ならば|であれば|たら|場合|次第|다면|라면|이면|경우|따라|se a|se la|als het|als de|the case that|"
     "if the"
 )
-"""What makes an answer depend on something."""
+"""Words that make an answer conditional."""
 
 IF_CHOOSING = (
     r"if it's all the same to you,?|if you insist,?|gdybym (?:musiał\w*|miał\w*)[^,:\ue000-\uf8ff]{0,40},?|if (?:i|we) "
@@ -274,7 +275,7 @@ IF_CHOOSING = (
     "(?:如果)?(?:一定|非)要(?:我)?(?:选|选择|说|给)[^，,]{0,12}[，,]?|あえて(?:選ぶ|言う)(?:なら|と)[、,]?|"
     r"굳이 (?:고르|선택|말하)\w*[,]?|it's hard to (?:say|tell)|whether you like it or not"
 )
-"""What looks like a condition and only says that somebody decides."""
+"""Phrases that look like a condition and only say that the writer decides ("if I had to choose")."""
 
 REVISES = (
     "eikun|hetkinen|quise decir|لا، عفوًا|عفوًا|nope|stop|then again|miento|opa|me confundi|moment mal|chwileczkę|"
@@ -297,14 +298,14 @@ REVISES = (
     "javítok|mégis|mégsem|nem várj|συγγνώμη|διορθώνω|τελικά|λάθος μου|όχι περίμενε|fel av mig|jag menar|ursäkta|förlåt|"
     "nej vänta|beklager|nej vent|vent|scuze|de fapt|oprava|promiňte|vlastně|anteeksi|korjaan|oikeastaan"
 )
-"""What takes back what was said before."""
+"""Words that take back the text before them."""
 
 RETRACTS = (
     "take the label back|take it back|беру свои слова назад|nehme ich zurück|neem ik terug|cofam to|geri alıyorum|撤回|"
     "취소합니다|أسحب|take that back|scratch that|strike that|forget that|i withdraw|ignore that|never mind|nevermind|"
     "cancel that|nehme das zurück|je retire|retiro lo dicho|retiro o que disse|ritiro"
 )
-"""What takes an answer back and leaves none."""
+"""Words that take an answer back and leave none."""
 
 WITHHOLDS = (
     "не можу дати відповідь|nepoznám|nevím|ben bilemem|no puedo decir|i'd want to hear|before saying more|"
@@ -324,7 +325,7 @@ WITHHOLDS = (
     "判断できない|決められません|決められない|わかりません|판단할 수 없|알 수 없|لا أستطيع الجزم|لا يمكن الجزم|"
     "لا يمكن التحديد|कहना मुश्किल|तय नहीं"
 )
-"""What says that no answer is given."""
+"""Words that say that no answer is given."""
 
 FINALLY = (
     "por ende|perciò|par conséquent|demnach|derhalve|därför|derfor|altså|dlatego|bu nedenle|o halde|vì vậy|vì thế|"
@@ -344,7 +345,7 @@ FINALLY = (
     "最终|最后|故|総合|したがって|よって|結論|以上|全体|つまり|最終|결론|따라서|종합|전체적으로|최종|그러므로|그래서|"
     "o yüzden"
 )
-"""What begins the last word on it."""
+"""Words that begin a conclusion."""
 
 BUT = (
     "değil,|아니라|아니고|않고|nicht, sondern|ではなく|じゃなく|but|however|yet|though|although|whereas|while|aber|"
@@ -353,7 +354,7 @@ BUT = (
     "tapi|melainkan|nhưng|mà|vaan|hanem|dar|αλλά|لكن|بل|ولكن|लेकिन|परंतु|पर|बल्कि|但是|但|不过|然而|而是|でも|しかし|"
     "けれど|だが|ただし|ただ|하지만|그러나|다만|지만"
 )
-"""What ends what a denial, a doubt or a condition is about."""
+"""Words that end the reach of a denial, a doubt or a condition."""
 
 _COMMON = (
     "no|it|us|or|who|am|may|a|i|other|for|against|in|on|so|and|he|will|can|is|not|none|all|any|one|two|to|an|as|at|be|"
@@ -361,7 +362,7 @@ _COMMON = (
     "対|لا|نعم|न|हाँ|नहीं|예|네|아니요|아니오|아뇨"
 )
 COMMON = frozenset(_COMMON.split("|"))
-"""Labels that are words of most texts: they count where they stand as an answer."""
+"""Labels that are common words: they count where they stand as an answer."""
 
 BECAUSE = (
     "reason|reasons|reasoning|explanation|rationale|justification|because|note|notes|confidence|evidence|analysis|"
@@ -370,7 +371,7 @@ BECAUSE = (
     "wyjaśnienie|gerekçe|açıklama|причина|обоснование|пояснение|объяснение|理由|原因|解释|説明|根拠|이유|설명|근거|"
     "السبب|التبرير|कारण"
 )
-"""What a reason is called that stands behind an answer."""
+"""Headings of a reason behind an answer."""
 
 NEXT_QUESTION = (
     "question|q|problem|exercise|user|human|frage|aufgabe|nutzer|utilisateur|pregunta|usuario|pergunta|usuário|domanda|"
@@ -378,14 +379,14 @@ NEXT_QUESTION = (
     "câu hỏi|kysymys|kérdés|întrebare|otázka|ερώτηση|سؤال|السؤال|प्रश्न|सवाल|问题|題目|题目|问|用户|下一题|質問|問題|問|"
     "次の質問|次の問題|ユーザー|질문|문제|사용자|다음 문제"
 )
-"""What a new question, or the turn of who asks, begins with."""
+"""Words that a new question, or a turn of the asker, begins with."""
 
 NEXT = (
     "next|new|another|nächste|neue|weitere|prochaine|nouvelle|siguiente|nueva|próxima|nova|prossima|nuova|volgende|"
     "nieuwe|następne|nowe|nästa|další|sonraki|yeni|следующий|новый|наступне|επόμενη|νέα|următoarea|következő|seuraava|"
     "下一|次の|다음"
 )
-"""What a new question is called."""
+"""Words that call a question or text a new one ("next", "another")."""
 
 NEXT_TEXT = (
     "customer|client|issue|post|article|opinia|zdanie|next|kunde|cliente|klant|klient|müşteri|клиент|العميل|ग्राहक|顧客|"
@@ -395,7 +396,7 @@ NEXT_TEXT = (
     "recensione|commento|voorbeeld|tekst|recensie|przykład|recenzja|örnek|metin|yorum|пример|текст|отзыв|комментарий|"
     "exempel|contoh|câu|النص|تعليق|उदाहरण|टिप्पणी|文本|评论|例子|例|示例|テキスト|レビュー|例文|리뷰|텍스트|예시"
 )
-"""What a new text to answer of begins with."""
+"""Words that a new text to answer about begins with."""
 
 _NO_SPACES = r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"
 
@@ -405,7 +406,7 @@ _BAR = re.compile(r"\|(?![^()]*\))")
 
 @functools.lru_cache
 def words(listed: str) -> str:
-    """Returns a pattern of listed words: whole ones of languages with spaces between words, any place of the others."""
+    """Builds a pattern of listed words. Words of languages with spaces match whole, the others wherever they stand."""
     spaced: list[str] = []
     joined: list[str] = []
     for word in dict.fromkeys(_BAR.split(listed.lower())):
@@ -415,7 +416,7 @@ def words(listed: str) -> str:
 
 
 def quick(listed: str) -> Any:  # noqa: ANN401 - re2 has no stubs
-    """Returns a pattern of bytes that says in a tenth of the time whether any of the listed words may stand in a text.
+    """Builds a pattern of bytes that finds ten times as fast whether any of the listed words may stand in a text.
 
     The text is in small letters and UTF-8. Where the pattern finds nothing, `words` of the list finds nothing either.
     """
@@ -429,7 +430,7 @@ _AROUND = re.compile(r"\(\?<?[!=](?:[^()\[\]]|\[[^\]]*\])*\)|\\b")
 
 
 def _any(listed: list[str]) -> str:
-    """A pattern of any of the words, the longest first, in which those that begin alike share their beginning: it is quicker."""
+    # the longest first; words that begin alike share their beginning, which is quicker
     by_first: dict[str, list[str]] = {}
     for word in sorted(listed, key=len, reverse=True):
         shares = word[:1] not in _OF_PATTERNS and word[1:2] not in _REPEATS

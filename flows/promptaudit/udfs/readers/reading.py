@@ -1,12 +1,14 @@
 """Reads a completion: the label it gives, whether it is blank, and whether it refuses.
 
-A reader is the task card's: `exact`, `label`, `label_in_text` and `first_integer` (`udfs.readers.labels`), `{"regex": pattern}`
-(RE2: its first group, else the whole match), `{"json_field": "a.b"}` (a field of the JSON object the completion is).
-`{"python": {"function": "module:function", "sha256": …}}` is the user's own function of (completion, labels). It is called where
-whoever reads hands it over as trusted, else refused: a reader stands in the warehouse, which may be somebody else's.
-Of questions: `{"option_letter": [signs]}` (the option last committed to, by the signs its template gave them, in the order
-of the labels), `open` (no label is looked for: what is said is the answer), `{"fields": {name: rule}}` (read where a JSON object
-in it has any of the fields; `udfs.scoring.fields` reads their values).
+The task's card names the reader: `exact`, `label`, `label_in_text` and `first_integer` (`udfs.readers.labels`),
+`{"regex": pattern}` (RE2: its first group, else the whole match), `{"json_field": "a.b"}` (a field of the JSON object
+the completion is). `{"python": {"function": "module:function", "sha256": …}}` is the user's own function of
+(completion, labels). It is called where the caller passes it in as trusted, else refused: readers stand in the
+warehouse, which may belong to somebody else.
+
+For questions: `{"option_letter": [signs]}` (the option last committed to, by the signs its template gave them, in the
+order of the labels), `open` (no label is looked for: the text itself is the answer), `{"fields": {name: rule}}` (read
+where a JSON object in it has any of the fields; `udfs.scoring.fields` reads their values).
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ OwnReaders = Mapping[str, Callable[[str, list[str]], object]]
 
 
 def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> list[Reading]:
-    """Returns readings of many completions; reasoning blocks that stand before an answer are skipped.
+    """Reads many completions, and skips reasoning blocks that stand before an answer.
 
     Raises PermissionError for a reader of the user's own code that is not among `own`.
     """
@@ -74,7 +76,7 @@ def read_answers(answers: Sequence[Answer], own: OwnReaders | None = None) -> li
 def read_answers_of_build(
     completion: Sequence[str], reader: Sequence[str], labels: Sequence[list[str]], refusal_pattern: Sequence[str | None]
 ) -> list[Reading]:
-    """Returns `read_answers` of columns, by the user's own code where this build may call it."""
+    """Reads columns as `read_answers` does, and by the user's own code where this build may call it."""
     own: OwnReaders = {}
     if os.environ.get(TRUSTED_READERS):
         from promptaudit.udfs.readers.own_code import readers_of_build
@@ -90,7 +92,7 @@ def read_answer(
     refusal_pattern: str | None = None,
     own: OwnReaders | None = None,
 ) -> Reading:
-    """Returns the reading of a completion by a reader given as JSON; a label is always one of `labels`, as written there."""
+    """Reads one completion by a reader given as JSON. A label is always one of `labels`, as written there."""
     return read_answers([(completion, reader, labels, refusal_pattern)], own)[0]
 
 
@@ -122,7 +124,6 @@ def _reading(
 
 
 def _label_by(own: OwnReaders, reader: str, text: str, labels: Sequence[str]) -> tuple[str | None, str | None]:
-    """Returns the label that the user's own function reads, or why it reads none."""
     if reader not in own:
         msg = f"the reader {reader[:300]} is code that is not trusted here, so it is not called"
         raise PermissionError(msg)
@@ -135,7 +136,7 @@ def _label_by(own: OwnReaders, reader: str, text: str, labels: Sequence[str]) ->
 
 
 def _refuses(text: str, own: str | None, *, is_open: bool) -> bool:
-    """Returns whether a text refuses by the task's own pattern, else in the usual words, in which no open answer does."""
+    # no open answer refuses in the usual words; the task's own pattern replaces them
     if own:
         return bool(_compiled(own).search(text[:MAX_READ_CHARACTERS]))
     return not is_open and bool(_compiled(USUAL_REFUSAL).search(canonical(text[:BEGINNING])))

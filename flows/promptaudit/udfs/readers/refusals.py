@@ -1,7 +1,7 @@
-"""The words in which models usually refuse; a task's own `refusal_pattern` stands in their place.
+"""Lists the words in which models usually refuse; a task's own `refusal_pattern` replaces them.
 
-An apology by itself is no refusal ("Sorry, the answer is B"), nor is every sentence about what somebody cannot do ("no puedo
-creer lo bueno que es"). Each language has verbs of refusing, which an apology may precede.
+An apology by itself is no refusal ("Sorry, the answer is B"), nor is every sentence about what somebody cannot do ("no
+puedo creer lo bueno que es"). Each language has verbs of refusing, which an apology may precede.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 BEGINNING = 500
-"""Characters of an answer in which it refuses, or does not."""
+"""A refusal begins within so many characters of an answer."""
 
 _APOS = r"['\x{2019}\x{2018}\x{b4}`]"
 _I_AM = rf"(?:i{_APOS}?m|i am)"
@@ -25,6 +25,7 @@ _ENGLISH = (
     r"i (?:must |have to |need to )?(?:respectfully |politely )?(?:decline|refuse)\b|"
     rf"(?:as|{_I_AM}) an? {_THE_MODEL}(?:[.,;:]|$| (?:i|and|so|but|without|developed|trained|created|designed|made)\b)"
 )
+# How models apologise and how they refuse, by language.
 _REFUSALS: Mapping[str, tuple[str, str]] = {
     "English": (
         rf"(?:{_I_AM} )?(?:very |really |so |terribly )?(?:sorry|afraid)|(?:my |our )?apologies|i apologi[sz]e|unfortunately",
@@ -95,7 +96,6 @@ _REFUSALS: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""How models apologise and how they refuse, by language."""
 
 _APART = r"[^\pL\pN]"
 _BUT = "(?:(?:but|that|aber|dass|mais|que|pero|ma|di|mas) )?"
@@ -104,4 +104,4 @@ USUAL_REFUSAL = (
     + "|".join(rf"(?:(?:{apology}){_APART}*{_BUT})?(?:{refusal})" for apology, refusal in _REFUSALS.values())
     + ")"
 )
-"""RE2: how a text in composed form begins that refuses."""
+"""RE2: matches a text in composed form that begins with a refusal."""

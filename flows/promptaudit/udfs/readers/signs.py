@@ -1,4 +1,4 @@
-"""Says which sign a number has by what stands before it."""
+"""Decides which sign a number has by the text before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIGN_WORD = re.compile(
 
 @functools.lru_cache(maxsize=1 << 12)
 def signs_before(before: str) -> tuple[str, ...]:
-    """Returns the signs that a number may have by what stands before it."""
+    """Lists the signs that a number may have, by the text before it: "+", "-" or "" for none."""
     before = _MARKED_MINUS.sub(r"\1", before)
     text = before.rstrip(" \t\u00a0\u2009\u202f")
     sign, further = text[-1:], text[-2:-1]

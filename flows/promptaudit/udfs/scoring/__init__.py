@@ -1,5 +1,5 @@
 """The scoring methods: each decides whether a completion is right, in a module of its own without SQL or files.
 
-Every score carries the version of its method, of the macro `scoring_version`. Scores of different versions are not compared; a
-rebuild makes the old ones anew.
+Every score carries the version of its method, from the macro `scoring_version`. Scores of different versions are not
+compared; a rebuild computes the old ones again.
 """

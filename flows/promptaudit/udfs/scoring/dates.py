@@ -1,4 +1,4 @@
-"""Reads a date as people write it: ISO, a month in words, or day and month in numbers that can only be meant in one way."""
+"""Reads a date as people write it: ISO, a month in words, or day and month in numbers that have one meaning."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ _NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})")
 
 
 def iso_date(text: str) -> str | None:
-    """Returns a date as YYYY-MM-DD; None of a text that is none, or that may be two.
+    """Reads a date and writes it as YYYY-MM-DD; None for a text that is no date, or may be two.
 
-    Read are 2024-03-05, 2024/3/5, 20240305, the same with a time behind it, which is left out, "5 March 2024", "March 5th,
-    2024", "Tue, 05-Mar-2024", and 25/03/2024 or 03/25/2024, where one of the two numbers is no month. 03/05/2024 is March in one
-    country and May in another, so it is none, but 05/05/2024 is one. A year has four digits; months in words are English.
+    It reads 2024-03-05, 2024/3/5, 20240305, the same with a time behind it, which is left out, "5 March 2024", "March
+    5th, 2024", "Tue, 05-Mar-2024", and 25/03/2024 or 03/25/2024, where one of the two numbers is no month. 03/05/2024
+    is March in one country and May in another, so it is none, but 05/05/2024 is one. A year has four digits; months in
+    words are English.
 
     Example:
         >>> iso_date("March 5th, 2024"), iso_date("25.03.2024"), iso_date("03/05/2024")
@@ -65,7 +66,7 @@ def iso_date(text: str) -> str | None:
 
 
 def _of_numbers(first: str, second: str, year: str) -> str | None:
-    """Returns the one date that two numbers and a year may be."""
+    # None where the numbers may be two dates, or none
     dates = {_date(year, first, second), _date(year, second, first)} - {None}
     return dates.pop() if len(dates) == 1 else None
 

@@ -1,18 +1,19 @@
-"""Reads the fields of a JSON object in an answer, and says which are right, each by a rule of its own.
+"""Reads the fields of a JSON object in an answer, and decides which are right, each by its own rule.
 
-A rule makes one canonical value of all ways to write it, so that values can be compared and counted:
+A rule turns all ways to write a value into one canonical value, so that values can be compared and counted:
 
 - `exact`: the text without the white space around it, in Unicode's composed form;
 - `number`: an exact decimal, so that "1,234.50 EUR" is 1234.5 (`udfs.scoring.numbers`);
 - `date`: YYYY-MM-DD (`udfs.scoring.dates`);
 - `one_of`: the value of the card that it is, whatever its case;
-- `token_f1`: its words after SQuAD's normalisation; right where their F1 with the gold value's is at least `at_least`.
+- `token_f1`: its words after SQuAD's normalisation; right where their F1 with the gold value is at least `at_least`.
 
-A field of lists has a JSON list of such values, in their order; a single value is a list of one. It is right where the gold list
-is as long and each value is right.
+A field of lists has a JSON list of such values, in their order; a single value is a list of one. It is right where the
+gold list is as long and each value is right.
 
-A field that is absent, null, blank, an empty list or a list of these has the empty value, which is right where the gold value is
-empty too. What a rule cannot read, an object or a list where single values are wanted among it, is no value and never right.
+A field that is absent, null, blank, an empty list or a list of such values has the empty value, which is right where
+the gold value is empty too. A value that a rule cannot read, such as an object, or a list in the place of a single
+value, is None and never right.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from promptaudit.udfs.sql_function import sql_function
 EMPTY = ""
 """The canonical value of a field that is absent, null, blank or an empty list."""
 AT_LEAST = 0.5
-"""The F1 from which a text is right where the card does not say."""
+"""The F1 from which a text is right where the card does not give one."""
 MAX_VALUE_CHARACTERS = 10_000
 """A longer value is not read."""
 MAX_ITEMS = 1_000
@@ -43,10 +44,10 @@ MAX_SHOWN_CHARACTERS = 500
 
 
 class FieldReading(NamedTuple):
-    """A field of an answer: what stands there, cut to `MAX_SHOWN_CHARACTERS`, its canonical value and whether it is right.
+    """A field of an answer: its text, cut to `MAX_SHOWN_CHARACTERS`, its canonical value and whether it is right.
 
-    A value that cannot be read, and one of an answer without a JSON object, is None. Score and `is_correct` are None where the
-    gold value is not known.
+    A value that cannot be read, and a value of an answer without a JSON object, is None. Score and `is_correct` are
+    None where the gold value is not known.
     """
 
     field: str
@@ -59,13 +60,13 @@ class FieldReading(NamedTuple):
 
 @sql_function()
 def read_fields(completion: str | None, reader: str, gold: str | None) -> list[FieldReading]:
-    """Returns the reading of each field of a task, in the card's order.
+    """Reads each field of a task, in the card's order.
 
     Args:
         completion: the answer; None where it has no JSON object with any of the fields.
         reader: `{"fields": {name: rule}}` as JSON.
-        gold: an object of the gold values by field as JSON; None where none is known. If it is no object, no gold value is
-            known; if a field is missing in it, that of the field is not known.
+        gold: an object of the gold values by field as JSON; None where none is known. If it is no object, no gold value
+            is known; if a field is missing in it, the gold value of that field is not known.
 
     Example:
         >>> reader = '{"fields": {"total": {"rule": "number"}}}'
@@ -81,15 +82,15 @@ def read_fields(completion: str | None, reader: str, gold: str | None) -> list[F
 
 @functools.lru_cache(maxsize=64)
 def fields_of(reader: str) -> Mapping[str, Mapping[str, Any]]:
-    """Returns the rule of each field of a reader given as JSON; none of a reader of another kind."""
+    """Looks up the rule of each field of a reader given as JSON; none for a reader of another kind."""
     card = json.loads(reader)
     return card.get("fields", {}) if isinstance(card, dict) else {}
 
 
 def canonical_value(said: object, rule: Mapping[str, Any]) -> str | None:
-    """Returns the canonical value of what a field holds by a rule: `EMPTY` of nothing, None of what cannot be read.
+    """Turns the value of a field into its canonical value by a rule: `EMPTY` for nothing, None if it cannot be read.
 
-    Of lists a text may be the JSON of one.
+    A list may also be a text that is the JSON of one.
 
     Example:
         >>> canonical_value(" 5 EUR ", {"rule": "number"}), canonical_value('["5 EUR", 6]', {"rule": "number", "list": True})
@@ -105,7 +106,7 @@ def canonical_value(said: object, rule: Mapping[str, Any]) -> str | None:
 
 
 def items_of(said: object) -> list[Any]:
-    """Returns the items of a list or of a text that is the JSON of one, none of what is empty, else the value alone."""
+    """Lists the items of a list, or of a text that is the JSON of one; an empty value has none, any other is one."""
     if isinstance(said, str) and said.lstrip().startswith("[") and len(said) <= MAX_READ_CHARACTERS:
         try:
             listed = _LISTS.decode(said.strip())
@@ -117,7 +118,7 @@ def items_of(said: object) -> list[Any]:
 
 
 def is_list(text: str) -> bool:
-    """Returns whether a text is the JSON of a list."""
+    """Tests whether a text is the JSON of a list."""
     return text.lstrip().startswith("[") and items_of(text) != [text]
 
 
@@ -144,7 +145,7 @@ def _reading(
 
 
 def _text_of(value: object) -> str | None:
-    """Returns what stands in a field as a text; None of nothing, and of what stands there twice."""
+    # None for an empty field, and for a field that stands twice
     if value is None or value is TWICE:
         return None
     if isinstance(value, bool):
@@ -157,12 +158,12 @@ def _shown(text: str) -> str:
 
 
 def _storable(text: str) -> str:
-    """Returns a text with a question mark for each half of a character, which JSON may escape and UTF-8 does not have."""
+    # JSON may escape half a character, which UTF-8 cannot hold: it becomes a question mark
     return text.encode("utf-8", "replace").decode()
 
 
 def _score(value: str | None, gold: str, rule: Mapping[str, Any]) -> float:
-    """Returns in [0, 1] how right a value is: 1 or 0 but by `token_f1`, by which a list is as right as its worst item."""
+    # in [0, 1]: 1 or 0 except by `token_f1`, by which a list is as right as its worst item
     if value is None or (value == EMPTY) != (gold == EMPTY):
         return 0.0
     if rule["rule"] != "token_f1":

@@ -1,4 +1,4 @@
-"""Reads an object that is no strict JSON: keys bare or in any quotes, true or True, a last comma, an apostrophe inside a text."""
+"""Reads an object that is not strict JSON: bare keys, any quotes, true or True, a last comma, apostrophes in texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 MAX_CHARACTERS = 100_000
-"""A longer text is not looked at; each character of a shorter one is passed a fixed number of times."""
+"""A longer text is not read; each character of a shorter one is passed a fixed number of times."""
 
 _QUOTED_KEY, _BARE_KEY = (
     r"""(?P<quote>['"])(?P<key>[^'"\\]{1,200}+)(?P=quote)\s*+:""",
@@ -15,8 +15,7 @@ _QUOTED_KEY, _BARE_KEY = (
 
 
 class _Keys(NamedTuple):
-    """How keys are written: one at a place, one anywhere, and what stands behind a value of an object with such keys."""
-
+    # patterns for a key at a place, a key anywhere, and the text behind a value of an object with such keys
     here: re.Pattern[str]
     inside: re.Pattern[str]
     end: re.Pattern[str]
@@ -41,12 +40,13 @@ _TRUTHS = {"true": True, "false": False}
 
 
 def loose_object(text: str) -> dict[str, str | bool | float | None]:
-    """Returns the fields of one flat object, each key once; empty where the text is anything else.
+    """Reads the fields of one flat object, each key once; empty where the text is anything else.
 
-    Keys are all bare or all in quotes. A text ends at its quote where the object ends too or another key follows, so that an
-    apostrophe inside does not end it; one with such a quote and a key inside could be two objects and is none. Where the first
-    key stands in curly quotes, all curly quotes are straight ones. A backslash before quotes, n or itself is taken as JSON takes
-    it and stays otherwise, as in LaTeX. Lists and objects make it no flat object. Nothing is evaluated.
+    Keys are all bare or all in quotes. A text ends at its quote where the object ends too or another key follows, so
+    that an apostrophe inside does not end it; a text with such a quote and a key inside could be two objects and is not
+    read. Where the first key stands in curly quotes, all curly quotes count as straight ones. A backslash before
+    quotes, n or itself counts as in JSON and stays otherwise, as in LaTeX. A list or an object as a value makes the
+    object not flat. Nothing is evaluated.
     """
     if len(text) > MAX_CHARACTERS or not text.startswith("{"):
         return {}
@@ -65,7 +65,7 @@ def loose_object(text: str) -> dict[str, str | bool | float | None]:
 
 
 def _value(text: str, place: int, keys: _Keys) -> tuple[str | bool | float | None, int] | None:
-    """Returns the value that begins at a place, and where what follows begins; None where none does."""
+    # the value that begins at a place, and the place behind it; None where no value begins
     bare = _BARE_VALUE.match(text, place)
     if bare is not None:
         end = keys.end.match(text, bare.end())

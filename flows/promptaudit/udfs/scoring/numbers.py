@@ -1,4 +1,4 @@
-"""Reads a number as people write it: with separators and with a currency or a unit beside it, exactly."""
+"""Reads a number exactly as people write it: with separators, and with a currency or a unit beside it."""
 
 from __future__ import annotations
 
@@ -11,42 +11,43 @@ from promptaudit.udfs.scoring.math.number import MAX_CHARACTERS, read_quantity
 from promptaudit.udfs.scoring.math.vocabulary import is_name
 from promptaudit.udfs.spelling import with_ascii_digits, without_unseen
 
+# Matches a word of a currency, in lower case and without the s of a plural; capitals of three letters are codes too.
 _names_currency = re.compile(
     r"kr|rs|rp|rm|zł|zl|kč|kc|ft|lei|lev|лв|руб|р|fr|sfr|ct|cent|euro|dollar|pound|quid|yen|yuan|rupee|franc|kron[aeo]r?|peso|"
     r"real|reais|baht|won|zloty|forint|rand|dirham|shekel|lira|円|元|원|"
     r"eur|usd|gbp|chf|sek|nok|dkk|pln|czk|huf|ron|bgn|try|jpy|cny|rmb|inr|krw|brl|mxn|cad|aud|nzd|zar|aed|sar|ils|thb|idr|myr|"
     r"php|vnd|sgd|hkd"
 ).fullmatch
-"""Whether a word is of a currency, in lower case and without the s of a plural; capitals of three letters are codes too."""
+# Matches a unit that has fewer than three letters, or may stand without a blank behind a number; m is no unit by
+# itself.
 _is_short_unit = re.compile(
     r"[cdkm]m|in|ft|yd|mi|[mkµμ]g|µm|μm|oz|lb|[mcd]l|h[lr]|[kmgt]b|[kmg]?hz|[kmg]w|k?wh|mwh|kv|px|pt|db|stk|stück|pcs|sq|"
     r"[hglsvwω]"
 ).fullmatch
-"""Whether a word is a unit that has fewer than three letters, or may stand without a blank behind a number; m is none alone."""
+# Matches a word that multiplies, in lower case and without the s of a plural.
 _multiplies = re.compile(
     r"dozen|hundred|thousand|million(?:en)?|billion|trillion|lakh|crore|tausend|mio|mrd|mln|mill|mille|milliard(?:en?)?|mil|"
     r"millone|milione|milioni|miliardi|miljoen|miljard|milj|miljon|miljoner|tusen|tuhat|tis|tys|duizend|bin|milyon|milyar|ezer|"
     r"ribu|juta|miliar|bn|mn|tn|cr|tsd|thsd|mia|md|mdr|mlrd|mld|miljarder|dutzend|douzaine|grand|bln|trn|"
     r"(?:[tkm]|md)(?:kr|eur|usd|gbp|chf|sek|nok|dkk)"
 ).fullmatch
-"""Whether a word multiplies, in lower case and without the s of a plural."""
+# Matches a word that makes the number before it a time, a day of a month, an ordinal, or one of two numbers.
 _is_no_unit = re.compile(
     r"and|or|to|not|x|th|st|[nr]d|[ap]m|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 ).fullmatch
-"""Whether a word behind a number says that it is a time, a day of a month, a place in an order, or one of two numbers."""
 
 _COUNTRY = re.compile(r"\b[A-Z]{1,2}(?=\$)")
 _DEGREES = re.compile(r"°\s?[CFK]?(?![^\W\d_])")
 _DASHED = re.compile(r"(?<=\d)[,./]\s?[-\u2013\u2014](?=\s|$)")
-_LETTER = r"[^\W\d_\u00bc-\u00be\u2150-\u215e]"  # ½ is none
+_LETTER = r"[^\W\d_\u00bc-\u00be\u2150-\u215e]"  # ½ is no letter
 _BEFORE = re.compile(rf"(?P<sign>[-+]?)\s*(?P<word>{_LETTER}{{1,9}})\.?(?:\s*(?=[+.]?\d)|\s+(?=-\.?\d))")
 _WORD = rf"{_LETTER}+\.?(?:[²³]|\^?[23])?"
 _BEHIND = re.compile(
     rf"(?<=[\d.])(?P<blank>\s*(?:/\s*)?)(?P<words>(?![eE]\d){_WORD}(?:(?:\s*/\s*|[ -]){_WORD}){{0,7}})$"
 )
+# Matches a unit that begins with metres: m alone may be a million.
 _is_metre = re.compile(r"m(?:[²³/]|\^?[23])").match
-"""Whether a unit begins with metres: m alone may be a million."""
 _PARTS = re.compile(rf"{_LETTER}+")
 _LEADING_COMMA = re.compile(r"[-+]?\s*,\d")
 _COMMA = re.compile(r"(?<![\d.,])(?P<whole>\d{1,3}(?:[ '.]\d{3})+|\d+),(?P<decimals>\d+)(?![\d.,])")
@@ -55,13 +56,14 @@ _GROUPS = re.compile(r"\d{1,3}(?:(?:'\d{3})+|(?:\.\d{3}){2,})(?![\d'])|(?<![\d,]
 
 
 def number(text: str) -> str | None:
-    """Returns the decimal that a text is, exactly; None of a text that is no number.
+    """Reads the number that a text is, exactly, and writes it as a decimal; None for a text that is no number.
 
-    1/3 is returned as a fraction, since no decimal equals it.
-    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50", "12,5" and "0,500" can only have a decimal comma. A number in
-    parentheses is negative, as in accounts. Signs, codes and words of currencies on either side of the number are left out, and
-    units behind it. "5 million" and "1.2M" are no numbers, as words and letters that multiply differ between languages, and two
-    numbers are none.
+    1/3 stays a fraction, since no decimal equals it.
+
+    1,234 has thousands and 1.234 decimals; "1.234,50", "1 234,50", "12,5" and "0,500" can only have a decimal comma. A
+    number in parentheses is negative, as in accounts. Signs, codes and words of currencies on either side of the number
+    are left out, and units behind it. "5 million" and "1.2M" are no numbers, as words and letters that multiply differ
+    between languages, nor are two numbers.
 
     Example:
         >>> number("$1,234.50"), number("1.234,50 EUR"), number("-0.0"), number("12 %"), number("none")
@@ -82,7 +84,6 @@ def number(text: str) -> str | None:
 
 
 def _without_currency(text: str) -> str:
-    """Returns a text without the word of a currency that it begins with."""
     found = _BEFORE.match(text)
     if found is None:
         return text
@@ -92,7 +93,7 @@ def _without_currency(text: str) -> str:
 
 
 def _without_unit(text: str) -> str | None:
-    """Returns a text without the unit or currency behind its number; None where a word there is none, or multiplies."""
+    # None where a word behind the number is neither a unit nor a currency, or multiplies
     found = _BEHIND.search(text)
     if found is None:
         return text
@@ -116,7 +117,7 @@ def _is_currency(word: str) -> bool:
 
 
 def _with_points(text: str) -> str:
-    """Returns a text whose first number has a decimal point and no separators, where it can only be meant so."""
+    # only where the separators have one possible meaning
     comma = _COMMA.search(text)
     if comma is not None and (
         len(comma["decimals"]) != 3 or comma["whole"].startswith("0") or not comma["whole"].isdigit()

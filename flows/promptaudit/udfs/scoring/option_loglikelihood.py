@@ -1,7 +1,7 @@
-"""Finds the option that a model gives the highest probability, from log-probabilities and not from its words.
+"""Finds the option that a model gives the highest probability, from log-probabilities instead of its words.
 
-There are two sources: the log-likelihood of each option as the whole reply (`from_loglikelihoods`), and, where an engine
-gives no more, the likeliest first tokens of the answer that was given (`first_token`, `from_top_logprobs`).
+There are two sources: the log-likelihood of each option as the whole reply (`from_loglikelihoods`), and, where an
+engine gives no more, the likeliest first tokens of the answer that was given (`first_token`, `from_top_logprobs`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder()
 
 
 class LikeliestOption(NamedTuple):
-    """The place of the option that a model finds likeliest, and why there is none."""
+    """The place of the option that a model finds likeliest, or the reason why there is none."""
 
     option_index: int | None
     reason: str | None
@@ -37,11 +37,11 @@ class LikeliestOption(NamedTuple):
 def likeliest_option(
     method: str, option_loglikelihoods: str | None, token_logprobs: str | None, reader: str | None
 ) -> LikeliestOption:
-    """Returns the likeliest option of an answer: by the options' log-likelihoods where an engine gave them, else by first tokens.
+    """Finds the likeliest option: by the options' log-likelihoods where an engine gave them, else by first tokens.
 
     Args:
         method: the scoring method; after `_per_` the unit that log-likelihoods are divided by.
-        option_loglikelihoods: JSON as `raw.predictions` keeps it, and so are the next two.
+        option_loglikelihoods: JSON as `raw.predictions` stores it, like the next two.
         token_logprobs: of the tokens of the answer that was given.
         reader: how the answer is read: with the signs of the options.
     """
@@ -62,16 +62,16 @@ def _signs(reader: str | None) -> tuple[str, ...]:
 
 
 def from_loglikelihoods(nats: Sequence[float | None], n_units: Sequence[int] | None = None) -> OptionReading:
-    """Returns the option of the largest log-likelihood, or of the largest per unit.
+    """Picks the option of the largest log-likelihood, or of the largest per unit.
 
     Args:
-        nats: of each option, its log-likelihood as the reply, 0 at most; -inf is a value, that of the impossible.
+        nats: of each option, its log-likelihood as the reply, 0 at most; -inf is a value: such a reply is impossible.
         n_units: of each option, its tokens or characters, 1 at least; None compares the log-likelihoods as they are,
             which favours short options.
 
     Returns:
-        The option; or "no log-likelihoods" where there are none or one is missing (None, NaN, no unit to divide by), "tie"
-        where the two largest are equal.
+        The option; or "no log-likelihoods" where there are none or one is missing (None, NaN, no unit to divide by),
+        "tie" where the two largest are equal.
 
     Raises:
         ValueError: `nats` and `n_units` differ in length.
@@ -88,12 +88,12 @@ def from_loglikelihoods(nats: Sequence[float | None], n_units: Sequence[int] | N
 
 
 def from_top_logprobs(top: Mapping[str, float], enumerators: Sequence[str]) -> OptionReading:
-    """Returns the option whose sign is the likeliest first token.
+    """Picks the option whose sign is the likeliest first token.
 
     Args:
-        top: the likeliest tokens and their log-probabilities in nats, as `first_token` gives them. A token is a sign's when
-            it equals it without white space, a tokenizer's mark for it, quotes and brackets; else when it does but for its
-            case, and no other sign's. The probabilities of one sign's tokens ("B", " B", "(b") are added up.
+        top: the likeliest tokens and their log-probabilities in nats, as `first_token` gives them. A token is a sign's
+            when it equals it without white space, a tokenizer's mark for it, quotes and brackets; else when it does but
+            for its case, and no other sign's. The probabilities of one sign's tokens ("B", " B", "(b") are added up.
         enumerators: the signs in the options' order.
 
     Returns:
@@ -116,16 +116,16 @@ def from_top_logprobs(top: Mapping[str, float], enumerators: Sequence[str]) -> O
 
 
 def first_token(token_logprobs: str) -> dict[str, float]:
-    """Returns the likeliest tokens in place of the first that is not blank, and their log-probabilities in nats.
+    """Lists the likeliest tokens at the place of the first non-blank token, with log-probabilities in nats.
 
     Args:
         token_logprobs: as `raw.predictions.token_logprobs` keeps it: a JSON array with `token`, `logprob` and
-            `top_logprobs` (an array of `token` and `logprob`) of each token. What stands behind the one that is read is
-            not looked at: a long completion's takes as little time as a short one's.
+            `top_logprobs` (an array of `token` and `logprob`) of each token. The tokens behind the one that is read are
+            not parsed, so that a long completion takes as little time as a short one.
 
     Returns:
-        The tokens of `top_logprobs` that have a text and a finite number, with the token itself; equal texts of different
-        tokens are added up. Empty for anything else than such an array, and where every token is blank.
+        The tokens of `top_logprobs` that have a text and a finite number, with the token itself; equal texts of
+        different tokens are added up. Empty for anything else than such an array, and where every token is blank.
     """
     try:
         place, opening = _after_blanks(token_logprobs, 0), "["
@@ -156,7 +156,7 @@ def _nats_by_text(tokens: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _sign_of(token: str, exact: Mapping[str, int], folded: Mapping[str, set[int]]) -> int | None:
-    """Returns the option whose sign a token is; a sign may have brackets of its own."""
+    # a sign may have brackets of its own
     forms = (token.strip(_BLANKS), token.strip(_AROUND))
     for form in forms:
         if form in exact:
@@ -169,7 +169,7 @@ def _sign_of(token: str, exact: Mapping[str, int], folded: Mapping[str, set[int]
 
 
 def _log_sum(nats: Sequence[float]) -> float:
-    """Returns the logarithm of the sum of probabilities, without leaving the range of floats."""
+    # the logarithm of the sum of probabilities, without leaving the range of floats
     largest = max(nats)
     if len(nats) == 1 or math.isinf(largest):
         return largest

@@ -1,4 +1,4 @@
-"""Plain rules for open answers: the answer is a reference, holds one, matches one as a pattern, or is its number."""
+"""Applies plain rules to open answers: it equals, contains or matches a reference, or is the same number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PlainRule = Literal["exact", "contains", "regex", "number"]
 
 
 class RuleReading(NamedTuple):
-    """Whether an answer is right by a rule, and, where that is unknown (None), the reason."""
+    """Whether an answer is right by a rule; where that is unknown (None), the reason."""
 
     is_right: bool | None
     reason: str | None = None
@@ -26,14 +26,15 @@ class RuleReading(NamedTuple):
 
 @sql_function()
 def plain_rule(rule: PlainRule, completion: str, references: Sequence[str]) -> RuleReading:
-    """Returns whether an answer, less a reasoning block before it, is right by one of the references.
+    """Decides whether an answer, without a reasoning block before it, is right by one of the references.
 
     - `exact`: it is the reference but for white space around it.
-    - `contains`: the reference stands in it, in either case.
+    - `contains`: the reference stands in it, whatever its case.
     - `regex`: the reference is an RE2 pattern that is found in it.
-    - `number`: both are the same number as `udfs.scoring.numbers.number` reads it; `no number` where the answer is none.
+    - `number`: both are the same number as `udfs.scoring.numbers.number` reads it; `no number` where the answer is
+      none.
 
-    The reason is `no reference` without any that is not blank (for `regex`, a pattern), or else.
+    The reason is `no reference` where every reference is blank, or for `regex` no valid pattern.
 
     Example:
         >>> plain_rule("contains", "It is the River Nile.", ["nile"]).is_right

@@ -1,8 +1,8 @@
 """Scores the words that a completion shares with a reference answer, by SQuAD's F1.
 
-Texts are compared as bags of tokens after SQuAD's normalisation, here of any script: compatibility forms are made one
-(NFKC), then lower case, punctuation dropped and not replaced ("U.S." is "us"), split at white space, the articles a, an
-and the left out. Text beyond the first `MAX_READ_CHARACTERS` is not read, since such a text is no short answer.
+Texts are compared as bags of tokens after SQuAD's normalisation, extended to any script: compatibility forms become one
+(NFKC), then lower case, punctuation dropped and not replaced ("U.S." is "us"), split at white space, and without the
+articles a, an and the. Text beyond the first `MAX_READ_CHARACTERS` is not read, since such a text is no short answer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ _ASCII_PUNCTUATION = string.punctuation.encode()
 
 
 class _Punctuation(dict[int, int | None]):
-    """What str.translate drops: Unicode's punctuation, and the other signs of ASCII ("$", "+"), which SQuAD counts too."""
-
+    # str.translate drops Unicode's punctuation, and the other signs of ASCII ("$", "+"), which SQuAD counts too
     def __missing__(self, code: int) -> int | None:
         return None if unicodedata.category(chr(code)).startswith("P") else code
 
@@ -44,7 +43,7 @@ class _Bag(NamedTuple):
 
 @sql_function("token_f1")
 def token_f1_of_answer(completion: str, references: Sequence[str]) -> float:
-    """Returns `token_f1` of a completion less a reasoning block before its answer.
+    """Computes `token_f1` of a completion, without a reasoning block before its answer.
 
     Example:
         One of two words is the reference's, and all of the reference is there:
@@ -56,7 +55,7 @@ def token_f1_of_answer(completion: str, references: Sequence[str]) -> float:
 
 
 def token_f1(completion: str, references: Sequence[str]) -> float:
-    """Returns 2 n_shared / (n_completion + n_reference) in tokens, of the reference that gives most.
+    """Computes 2 n_shared / (n_completion + n_reference) in tokens, for the reference that gives most.
 
     Args:
         completion: any text.
@@ -73,7 +72,7 @@ def token_f1(completion: str, references: Sequence[str]) -> float:
 
 
 def normalised(text: str) -> str:
-    """Returns the tokens of a text, a blank between them; nothing of a text that has none."""
+    """Writes the normalised tokens of a text with a blank between them; an empty text where there are none."""
     return " ".join(_tokens(text))
 
 
@@ -101,6 +100,6 @@ def _tokens(text: str) -> list[str]:
     else:
         starts = range(0, len(text), _NORMALISED_AT_ONCE)
         parts = (unicodedata.normalize("NFKC", text[start : start + _NORMALISED_AT_ONCE]) for start in starts)
-        # again: one character can be the form of eighteen
+        # cut again: one character can become eighteen
         plain = "".join(parts)[:MAX_READ_CHARACTERS].lower().translate(_PUNCTUATION)
     return [token for token in plain.split() if token not in _ARTICLES]

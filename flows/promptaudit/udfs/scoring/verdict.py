@@ -1,7 +1,7 @@
 """Reads a judge's ruling from its reply. A reply that is not exactly one object is no verdict.
 
-A judge reads the text it rules on, and that text may hold a verdict in the judge's own format. So prose is never searched, and
-of two objects or two equal keys neither is preferred.
+A judge reads the text it rules on, and that text may hold a verdict in the judge's own format. So prose is never
+searched, and of two objects or two equal keys neither is preferred.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from promptaudit.udfs.sql_function import sql_function
 SCHEMA: str = json.dumps(
     {
         "type": "object",
-        # in this order: a model that is held to it gives its reason before it rules
+        # in this order a model that must follow the schema gives its reason before it rules
         "properties": {"reason": {"type": "string"}, "match": {"type": "boolean"}},
         "required": ["reason", "match"],
         "additionalProperties": False,
     }
 )
-"""The JSON schema a judge's reply is asked to keep."""
+"""The JSON schema that a judge's reply is asked to follow."""
 
 MAX_READ_CHARACTERS = 1_000_000
-"""A longer reply is no verdict: cut, it would be no JSON."""
+"""A longer reply is no verdict: when cut, it would be invalid JSON."""
 
 
 class Verdict(NamedTuple):
-    """A ruling: whether the judged text matches (None where the reply is no verdict), and the judge's reason, if it gave one."""
+    """A ruling: whether the judged text matches (None if the reply is no verdict), and the judge's reason, if any."""
 
     is_match: bool | None
     reason: str | None
@@ -40,12 +40,15 @@ class Verdict(NamedTuple):
 
 @sql_function()
 def read_verdict(completion: str | None, form: str | None = None) -> Verdict:
-    """Returns the verdict in a reply; without a form, an object with `match`, true or false, and at most a text `reason`.
+    """Reads the verdict in a reply.
 
-    A reasoning block before it, white space around it and one fence (``` or ```json, in any case) are taken off. The object is
-    JSON or, as models write it, one with true or True, any quotes, bare keys or a last comma (`loose_object`); "true" in quotes
-    is true, a reason that is null is none. Anything more makes it no verdict: prose, a second object, another key or one that is
-    there twice, 1 for true. A lone surrogate in the reason becomes a question mark, since no column of text can hold it.
+    Without a form, it is an object with `match`, true or false, and at most a text `reason`.
+
+    A reasoning block before it, white space around it and one fence (``` or ```json, in any case) are removed. The
+    object is JSON or, as models write it, one with true or True, any quotes, bare keys or a last comma
+    (`loose_object`); "true" in quotes counts as true, a null reason as none. Anything more makes it no verdict: prose,
+    a second object, another key or a repeated key, 1 for true. A lone surrogate in the reason becomes a question mark,
+    since no column of text can hold it.
     """
     if completion is None or len(completion) > MAX_READ_CHARACTERS:
         return Verdict(None, None)
@@ -74,7 +77,7 @@ class _Form(NamedTuple):
 
 
 def _graded(text: str, form: _Form) -> Verdict:
-    """Returns the grade that the whole text is, or that the object holds which the whole text is."""
+    # the grade is the whole text, or the field of the object that the whole text is
     reason = None
     if form.field is not None:
         fields = _object(text)
@@ -89,7 +92,6 @@ def _graded(text: str, form: _Form) -> Verdict:
 
 
 def _text_of(value: object) -> str:
-    """Returns a text as it is, true and false in lower case, nothing of anything else."""
     return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else ""
 
 
@@ -98,7 +100,7 @@ def _storable(text: str) -> str:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Returns the fields of one object, each key once; none where the text is anything else."""
+    # each key once; empty where the text is anything else
     try:
         reply = _FIELDS.decode(text)
     except json.JSONDecodeError:

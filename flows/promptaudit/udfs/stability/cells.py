@@ -1,4 +1,4 @@
-"""Computes how far the labels of single samples and annotators move alpha, which the jackknives over both have in common."""
+"""Computes how far labels of single samples and annotators move alpha, which the jackknives over both share."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from promptaudit.udfs.stability.krippendorff import alpha, ordinal_positions
 from promptaudit.udfs.stability.ratings import MISSING, Ratings
 
 Sums = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Sums a figure of each label over the labels of each family and unit, shape (n_families, n_units)."""
+"""A function that sums a figure of each label over the labels of each family and unit, shape (n_families, n_units)."""
 
 
 def variance_of_cells(replicates: Sequence[Ratings], families: WholeNumbers) -> float:
-    """Returns the sum, over samples and families of annotators, of the square of how far mean alpha moves without their labels.
+    """Sums, over samples and families of annotators, the square of how far mean alpha moves without their labels.
 
-    The jackknife over samples and that over families both hold it, so that their sum has it twice. Where each sample has
-    q of Q annotators it is the larger part of either. In a grid that is full but for some missing labels it is next to nothing
-    and given as 0: where any sample has labels of all annotators who gave any.
+    The jackknife over samples and the one over families both include it, so that their sum counts it twice. Where each
+    sample has q of Q annotators it is the larger part of either. Where any sample has labels of all annotators who gave
+    any, the grid is full but for some missing labels, and the sum, which is next to nothing there, is given as 0.
 
     Args:
         replicates: over the same annotators and units.
@@ -37,10 +37,8 @@ def variance_of_cells(replicates: Sequence[Ratings], families: WholeNumbers) -> 
 
 
 def _moved(ratings: Ratings, families: WholeNumbers) -> NDArray[np.float64]:
-    """Returns how far alpha moves when a unit loses the labels of a family, to first order; shape (n_families, n_units).
-
-    A unit that is left with fewer than two labels loses them all, as where the family is left out altogether.
-    """
+    # to first order, shape (n_families, n_units); a unit that is left with fewer than two labels loses them all, as
+    # where the family is left out altogether
     codes = ratings.codes
     is_counted = (codes != MISSING) & ((codes != MISSING).sum(axis=0) >= 2)
     annotator, unit = np.nonzero(is_counted)
@@ -57,7 +55,7 @@ def _moved(ratings: Ratings, families: WholeNumbers) -> NDArray[np.float64]:
     if ratings.level == "nominal":
         apart, all_within, within = totals.sum() - totals[label], *_nominal_pairs(block, unit, label, size)
     else:
-        # the ranks of ordinal labels stay where they are
+        # the ranks of ordinal labels are kept
         numbers = ordinal_positions(totals[:, None])[:, 0] if ratings.level == "ordinal" else ratings.numbers
         value = numbers[label]
         apart = len(label) * value**2 - 2 * value * value.sum() + (value**2).sum()
@@ -76,7 +74,8 @@ def _moved(ratings: Ratings, families: WholeNumbers) -> NDArray[np.float64]:
 def _nominal_pairs(
     block: NDArray[np.int64], unit: NDArray[np.int64], label: NDArray[np.int64], size: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ordered pairs of unlike labels in each unit, shape (n_units,), and without each family, shape (n_families, n_units)."""
+    # ordered pairs of unlike labels in each unit, shape (n_units,), and without each family, shape (n_families,
+    # n_units)
     n_labels = int(label.max(initial=0)) + 1
     _, slot, in_unit = np.unique(unit * n_labels + label, return_inverse=True, return_counts=True)
     _, first, of_family = np.unique(block * n_labels + label, return_index=True, return_counts=True)
@@ -90,7 +89,7 @@ def _nominal_pairs(
 def _squared_pairs(
     value: NDArray[np.float64], size: NDArray[np.float64], sums: Sums
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Squared differences over ordered pairs of values in each unit, and without each family, shaped as of `_nominal_pairs`."""
+    # squared differences over ordered pairs of values, in the shapes of `_nominal_pairs`
     total, powers = sums(value), sums(value**2)
     unit_total, unit_powers, m = total.sum(axis=0), powers.sum(axis=0), size.sum(axis=0)
     left = (m - size) * (unit_powers - powers) - (unit_total - total) ** 2

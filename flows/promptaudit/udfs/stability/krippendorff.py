@@ -1,4 +1,4 @@
-"""Krippendorff's alpha from sums of distances, and the distances of each level of measurement.
+"""Computes Krippendorff's alpha from sums of distances, and the distances of each level of measurement.
 
 Source:
     Krippendorff, Computing Krippendorff's Alpha-Reliability (2011).
@@ -19,9 +19,9 @@ _NO_VARIATION = 1e-12
 
 
 def ordinal_positions(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns where each label stands so that squared differences are the ordinal distances.
+    """Computes positions of the labels such that squared differences of positions are the ordinal distances.
 
-    The ordinal distance of c and k is (sum of counts from c to k, less half of each end)^2, which is the square of the
+    The ordinal distance of c and k is (sum of counts from c to k, minus half of each end)^2, which is the square of the
     difference of their mid-ranks; ordinal alpha is interval alpha on mid-ranks.
 
     Args:
@@ -38,7 +38,7 @@ def alpha(
     n_values: NDArray[np.float64] | np.float64,
     expected: NDArray[np.float64] | np.float64,
 ) -> NDArray[np.float64]:
-    """Returns 1 - (n - 1) observed / expected, elementwise.
+    """Computes 1 - (n - 1) observed / expected, elementwise.
 
     Args:
         observed: sum over units of the distances of its ordered pairs of values, over m_u - 1.
@@ -56,7 +56,7 @@ def alpha(
 def interval_expected(
     n_values: NDArray[np.float64], sums: NDArray[np.float64], squares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Returns the sum of squared differences over ordered pairs of n values, from n, their sum and their sum of squares.
+    """Sums squared differences over ordered pairs of n values, from n, their sum and their sum of squares.
 
     Zero where it is not above the rounding of the squares, so that equal values count as equal.
     """

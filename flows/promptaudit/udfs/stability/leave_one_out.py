@@ -1,4 +1,4 @@
-"""Computes alpha of one series, and alpha without each unit, in closed form: totals less what the unit adds to them."""
+"""Computes alpha of one series, and alpha without each unit, in closed form: totals minus the unit's part of them."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ class SeriesTable(Protocol):
 
     @property
     def label_counts(self) -> NDArray[np.float64]:
-        """Returns the pairable values of each label, shape (n_labels + 2,): the labels, a phantom label, and 0 for missing."""
+        """Counts the pairable values of each label, a phantom label, and 0 for missing; shape (n_labels + 2,)."""
 
     @property
     def n_values(self) -> NDArray[np.int32]:
-        """Returns the pairable values of each unit, shape (n_units,); 0 where the unit has fewer than two."""
+        """Counts the pairable values of each unit, shape (n_units,); 0 where the unit has fewer than two."""
 
     def alpha(self) -> float:
-        """Returns Krippendorff's alpha of the whole series."""
+        """Computes Krippendorff's alpha of the whole series."""
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """Returns alpha without each unit, shape (n_units,)."""
+        """Computes alpha without each unit, shape (n_units,)."""
 
     def with_unit(self, extra: NDArray[np.float64]) -> SeriesTable:
-        """Returns the series with one unit more in the totals, given by its label counts, shape (n_labels + 2,)."""
+        """Adds one unit to the totals, given by its label counts, shape (n_labels + 2,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NominalTable:
-    """A series at nominal level, whose expected disagreement needs the squares of the label counts alone."""
+    """A series at nominal level, whose expected disagreement needs only the squares of the label counts."""
 
     codes: WholeNumbers
     n_values: NDArray[np.int32]
@@ -48,13 +48,13 @@ class NominalTable:
     extra_observed: float = 0.0
 
     def alpha(self) -> float:
-        """Returns alpha; see `SeriesTable`."""
+        """Computes alpha; see `SeriesTable`."""
         n = self.label_counts.sum()
         expected = n**2 - self.label_counts @ self.label_counts
         return float(alpha(self.observed.sum() + self.extra_observed, n, expected))
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """Returns alpha without each unit; see `SeriesTable`."""
+        """Computes alpha without each unit; see `SeriesTable`."""
         n = self.label_counts.sum() - self.n_values
         overlap = np.zeros(len(self.n_values))
         for part in parts_of(*self.codes.shape):
@@ -63,7 +63,7 @@ class NominalTable:
         return alpha(self.observed.sum() + self.extra_observed - self.observed, n, n**2 - squares)
 
     def with_unit(self, extra: NDArray[np.float64]) -> NominalTable:
-        """Returns the series with one unit more; see `SeriesTable`."""
+        """Adds one unit to the totals; see `SeriesTable`."""
         n = extra.sum()
         observed = (n**2 - extra @ extra) / (n - 1)
         return replace(self, label_counts=self.label_counts + extra, extra_observed=float(observed))
@@ -85,19 +85,19 @@ class IntervalTable:
         return np.stack([np.ones_like(self.numbers), self.numbers, self.numbers**2]) @ self.label_counts
 
     def alpha(self) -> float:
-        """Returns alpha; see `SeriesTable`."""
+        """Computes alpha; see `SeriesTable`."""
         moments = self._moments()
         return float(alpha(self.observed.sum() + self.extra_observed, moments[0], interval_expected(*moments)))
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """Returns alpha without each unit; see `SeriesTable`."""
+        """Computes alpha without each unit; see `SeriesTable`."""
         n, sums, squares = self._moments()
         n = n - self.n_values
         expected = interval_expected(n, sums - self.sums, squares - self.squares)
         return alpha(self.observed.sum() + self.extra_observed - self.observed, n, expected)
 
     def with_unit(self, extra: NDArray[np.float64]) -> IntervalTable:
-        """Returns the series with one unit more; see `SeriesTable`."""
+        """Adds one unit to the totals; see `SeriesTable`."""
         n = extra.sum()
         observed = interval_expected(n, extra @ self.numbers, extra @ self.numbers**2) / (n - 1)
         return replace(self, label_counts=self.label_counts + extra, extra_observed=float(observed))
@@ -105,7 +105,7 @@ class IntervalTable:
 
 @dataclass(frozen=True)
 class OrdinalTable:
-    """A series at ordinal level, where leaving out a unit moves the marginals and so every distance."""
+    """A series at ordinal level, where leaving out a unit moves the marginals and therefore every distance."""
 
     n_values: NDArray[np.int32]
     counts: NDArray[np.int64]  # (n_labels, n_units)
@@ -115,19 +115,19 @@ class OrdinalTable:
     ]  # (n_labels + 2, n_labels + 2): sum over units of n_uc n_uk / (m_u - 1), diagonal 0
 
     def _observed(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum over pairs of labels of coincidences times squared distances, for columns of positions."""
+        # the sum over pairs of labels of coincidences times squared distances, for columns of positions
         # as a quadratic form it costs a row a label, not a row a pair: 10 against 45
         laplacian = np.diag(self.coincidences.sum(axis=0)) - self.coincidences
         return np.asarray(2 * np.einsum("cu,cu->u", positions, laplacian @ positions), np.float64)
 
     def alpha(self) -> float:
-        """Returns alpha; see `SeriesTable`."""
+        """Computes alpha; see `SeriesTable`."""
         positions = ordinal_positions(self.label_counts[:, None])
         n = self.label_counts.sum()
         return float(alpha(self._observed(positions)[0], n, 2 * n * (self.label_counts @ positions[:, 0] ** 2)))
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """Returns alpha without each unit; see `SeriesTable`."""
+        """Computes alpha without each unit; see `SeriesTable`."""
         figures = np.empty(len(self.n_values))
         for start in range(0, len(figures), _CHUNK):
             units = slice(start, start + _CHUNK)
@@ -144,7 +144,7 @@ class OrdinalTable:
         return figures
 
     def with_unit(self, extra: NDArray[np.float64]) -> OrdinalTable:
-        """Returns the series with one unit more; see `SeriesTable`."""
+        """Adds one unit to the totals; see `SeriesTable`."""
         added = np.outer(extra, extra) / (extra.sum() - 1)
         np.fill_diagonal(added, 0.0)
         return replace(self, label_counts=self.label_counts + extra, coincidences=self.coincidences + added)
@@ -157,7 +157,7 @@ def series_table(
     numbers: NDArray[np.float64],
     level: Level,
 ) -> NominalTable | IntervalTable | OrdinalTable:
-    """Returns the values of one series, units with fewer than two dropped before anything else.
+    """Builds the table of one series, and drops units with fewer than two values before anything else.
 
     Args:
         codes: shape (n_annotators of the series, n_units), -1 for missing.

@@ -18,10 +18,10 @@ _BATCHED_CELLS = 1 << 20  # series x labels x units: beyond it a series at a tim
 
 
 def series_counts(codes: WholeNumbers, n_labels: int, is_pairable: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Returns how many pairable values of each label each unit has, in each series of `cumulative_and_adjacent`.
+    """Counts the pairable values of each label that each unit has, in each series of `cumulative_and_adjacent`.
 
     Args:
-        codes: shape (n_annotators, n_units), at most 60 annotators; labels that are left out of it are not counted.
+        codes: shape (n_annotators, n_units), at most 60 annotators, -1 for labels that are not counted.
         n_labels: of the codes.
         is_pairable: shape (2 (K - 1), n_units), where a unit has two values in the series.
 
@@ -35,18 +35,18 @@ def series_counts(codes: WholeNumbers, n_labels: int, is_pairable: NDArray[np.bo
 
 @dataclass(frozen=True)
 class SeriesAlphas:
-    """The alphas of every series and what their intervals need; arrays over series, NaN where undefined.
+    """The alphas of every series and the figures for their intervals; arrays over series, NaN where undefined.
 
     Attributes:
         alpha: mean over the replicates that count.
         variance: of the jackknife over units.
-        grown_alpha: the same with one unit more, split between the two commonest labels.
-        grown_variance: of that.
+        grown_alpha: alpha with one unit more, split between the two commonest labels.
+        grown_variance: the jackknife variance of `grown_alpha`.
         n_units: units that are pairable in any replicate that counts.
         n_annotations: their values over these replicates.
         is_degenerate: whether only one label occurs in each of these replicates.
         n_disagreeing: units with more than one label in any of them.
-        is_counted: shape (n_series, n_replicates), the replicates that count, as of `replicates.counted_replicates`.
+        is_counted: shape (n_series, n_replicates), the replicates that count, by `replicates.counted_replicates`.
     """
 
     alpha: NDArray[np.float64]
@@ -61,9 +61,9 @@ class SeriesAlphas:
 
 
 def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCounts]) -> SeriesAlphas | None:
-    """Returns alphas and jackknife variances of every series of nominal tables; None where the tables are too large for it.
+    """Computes alphas and jackknife variances of every series of nominal tables; None where the tables are too large.
 
-    The figures are those of `leave_one_out.NominalTable`, series by series.
+    The figures equal the ones of `leave_one_out.NominalTable`, series by series.
     """
     first = replicates[0]
     if not 0 < 2 * first.codes.size * first.n_labels <= _BATCHED_CELLS or len(first.codes) > DENSE_UP_TO:
@@ -97,14 +97,14 @@ def series_alphas(replicates: Sequence[Ratings], unit_counts: Sequence[UnitCount
 
 
 def _mean_counted(figures: Sequence[NDArray[np.float64]], is_counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Mean over replicates that count, of figures of shape (n_series, ...) each."""
+    # of figures of shape (n_series, ...) each
     by_replicate = np.stack(figures)
     by_replicate[~is_counted] = np.nan
     return mean_defined(by_replicate)
 
 
 def _jackknife_variances(left_out: NDArray[np.float64], is_unit: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(n - 1)/n times the sum of squared deviations of each row's n leave-one-out figures; NaN without any."""
+    # (n - 1)/n times the sum of squared deviations of each row's n leave-one-out figures; NaN without any
     variances = np.full(len(left_out), np.nan)
     is_full = is_unit.all(axis=1) & (left_out.shape[1] > 0)
     variances[is_full] = (left_out.shape[1] - 1) * left_out[is_full].var(axis=1)
@@ -116,18 +116,16 @@ def _jackknife_variances(left_out: NDArray[np.float64], is_unit: NDArray[np.bool
 
 @dataclass(frozen=True)
 class _Replicate:
-    """All series of one replicate: rows are series."""
-
+    # rows are series
     counts: NDArray[np.float64]
     n_values: NDArray[np.int32]
     squares: NDArray[np.int32]
     observed: NDArray[np.float64]
-    totals: NDArray[np.float64]  # of each label, and last of one that nobody gave
+    totals: NDArray[np.float64]  # of each label, and last of a label that was never given
     extra_observed: NDArray[np.float64]
 
     @classmethod
     def of(cls, ratings: Ratings, n: UnitCounts) -> _Replicate:
-        """Returns the table of these labels and counts of the units."""
         is_pairable = n.n_values >= 2
         counts = series_counts(ratings.codes, ratings.n_labels, is_pairable)
         n_values, squares = np.where(is_pairable, n.n_values, 0), np.where(is_pairable, n.squares, 0)
@@ -142,17 +140,15 @@ class _Replicate:
         )
 
     def _sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Observed disagreement, values and their squared label counts of each series."""
+        # observed disagreement, values and their squared label counts
         squares = np.einsum("sc,sc->s", self.totals, self.totals)
         return self.observed.sum(axis=1) + self.extra_observed, self.totals.sum(axis=1), squares
 
     def alphas(self) -> NDArray[np.float64]:
-        """Returns Krippendorff's alpha of each series."""
         observed, n, squares = self._sums()
         return alpha(observed, n, n**2 - squares)
 
     def leave_one_out(self) -> NDArray[np.float64]:
-        """Returns the same without each unit, of shape (n_series, n_units)."""
         observed, n, squares = (each[:, None] for each in self._sums())
         n = n - self.n_values
         overlap = (self.totals[:, None, :-1] @ self.counts)[:, 0]
@@ -160,7 +156,7 @@ class _Replicate:
         return alpha(observed - self.observed, n, n**2 - squares)
 
     def grown(self) -> _Replicate:
-        """Returns the series with a unit of median size more, split evenly between the two commonest labels."""
+        # adds a unit of median size, split evenly between the two commonest labels
         rows = np.arange(len(self.totals))
         is_unit = self.n_values > 0
         ranked = np.sort(np.where(is_unit, self.n_values, np.iinfo(np.int32).max), axis=1)
@@ -179,7 +175,7 @@ class _Replicate:
 
 
 def alphas_without_each(ratings: Ratings) -> NDArray[np.float64] | None:
-    """Returns alpha of a nominal table without each annotator, of shape (n_annotators,); None where the table is too large."""
+    """Computes alpha of a nominal table without each annotator, shape (n_annotators,); None for too large a table."""
     codes, n_labels = ratings.codes, ratings.n_labels
     if codes.size * n_labels > _BATCHED_CELLS:
         return None

@@ -1,4 +1,4 @@
-"""Lets SQL call prompt stability: of labels as texts, which are numbers at ordinal and interval level."""
+"""Lets SQL call prompt stability on labels as texts, which are numbers at ordinal and interval level."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from promptaudit.udfs.stability.prompt_stability import (
 from promptaudit.udfs.stability.ratings import Annotations, annotations_of
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
-"""Parts of the samples whose stability is told beside that of the whole."""
+"""Parts of the samples whose stability is given besides the stability of the whole."""
 FEWEST_OF_A_SHARE = 3
-"""Samples below which alpha says nothing."""
+"""With fewer samples alpha is not computed."""
 _MOST_KEPT = 64
+# Figures of the last tables: a model that always answers with a label has one table under every filter.
 _kept: dict[bytes, list[StabilityRow]] = {}
-"""Figures of the last tables: a model that always answers with a label has one table under every filter."""
 
 
 @sql_function("prompt_stability")
@@ -43,7 +43,7 @@ def prompt_stability_of_labels(
     seed: int,
     n_resamples: int,
 ) -> list[StabilityRow]:
-    """Returns every figure of prompt stability of a group; labels that are NULL are missing, NULL replicates are one replicate.
+    """Computes every figure of prompt stability of a group. NULL labels are missing, NULL replicates are one replicate.
 
     Raises:
         ValueError: an unknown level, or labels that are no numbers at ordinal or interval level.
@@ -52,7 +52,7 @@ def prompt_stability_of_labels(
         return []
     codes, numbers = numbered_labels(label, level)
     annotations = annotations_of(sample, annotator, replicate, codes, family)
-    if level == "nominal":  # completions and what they were read as have equal figures where both part answers alike
+    if level == "nominal":  # completions and their readings have equal figures where both separate the answers alike
         annotations = annotations.numbered_as_they_come()
     is_cut = is_balanced and not annotations.is_even
     key = _key(annotations, numbers, level, is_cut, seed, n_resamples)
@@ -69,7 +69,7 @@ def prompt_stability_of_labels(
 def prompt_stability_of_all_labels(
     sample: SmallIntegers, annotator: SmallIntegers, replicate: SmallLabels, label: Texts, level: Level
 ) -> list[StabilityRow]:
-    """Returns the row `all` of `prompt_stability_of_labels`, uncut and without resamples; none below two annotators."""
+    """Computes the row `all` of `prompt_stability_of_labels`, uncut and not resampled; none below two annotators."""
     if not len(sample):
         return []
     codes, numbers = numbered_labels(label, level)
@@ -103,16 +103,16 @@ def prompt_stability_by_share_of_labels(
     level: Level,
     n_samples: int,
 ) -> list[StabilityOfShare]:
-    """Returns the row of `prompt_stability_of_all` of the first samples, for each of SHARES that has three samples or more.
+    """Runs `prompt_stability_of_all` on the first samples, for each of SHARES that has three samples or more.
 
     Args:
         sample: shape (n,), any codes.
         annotator: shape (n,), any codes.
         replicate: shape (n,), any codes.
-        label: shape (n,), as of `prompt_stability`.
-        place: shape (n,), of the sample among all, from 1.
+        label: shape (n,), as in `prompt_stability`.
+        place: shape (n,), the place of the sample among all, from 1.
         level: nominal, ordinal or interval.
-        n_samples: how many there are.
+        n_samples: the number of all samples.
     """
     if not len(sample):
         return []
@@ -144,7 +144,7 @@ def prompt_stability_by_share_of_labels(
 def alpha_pseudo_values_of_labels(
     sample: SmallIntegers, annotator: SmallIntegers, replicate: SmallLabels, label: Texts, level: Level
 ) -> PseudoValues:
-    """Returns what each sample of a group adds to alpha, as `alpha_pseudo_values` has it."""
+    """Computes what each sample of a group adds to alpha, by `alpha_pseudo_values`."""
     if not len(sample):
         return PseudoValues(np.empty(0, np.int64), np.empty(0))
     codes, numbers = numbered_labels(label, level)
@@ -152,7 +152,7 @@ def alpha_pseudo_values_of_labels(
 
 
 def _key(annotations: Annotations, numbers: NDArray[np.float64], *settings: object) -> bytes:
-    """Returns a key that annotations of equal figures share: what the samples are called is no part of it."""
+    # annotations with equal figures share a key: the names of the samples are not part of it
     digest = hashlib.blake2b(repr((annotations.label.shape, settings)).encode())
     for part in (annotations.label, annotations.has_entries, annotations.families, numbers):
         digest.update(np.ascontiguousarray(part).data)
@@ -160,19 +160,22 @@ def _key(annotations: Annotations, numbers: NDArray[np.float64], *settings: obje
 
 
 def numbered_labels(label: Words, level: Level) -> tuple[WholeNumbers, NDArray[np.float64]]:
-    """Returns the place of each label among the numbers, and these, ascending; labels that spell one number are one label."""
+    """Numbers labels: gives each label's place among the ascending numbers.
+
+    Labels that spell one number are one label.
+    """
     if level not in LEVELS:
         message = f"prompt_stability: level must be one of {', '.join(LEVELS)}, got {level!r}"
         raise ValueError(message)
     if level == "nominal":
         return label.code, np.zeros(len(label.distinct))
     numbers, place = np.unique([_number(text, level) for text in label.distinct], return_inverse=True)
-    # a missing one has the place behind the last
+    # a missing label has the place behind the last
     return np.append(place, MISSING)[label.code], numbers.astype(np.float64)
 
 
 def _number(text: str, level: Level) -> float:
-    """Returns the number that a text is, without blanks, underscores and digits of other scripts, which Python reads too."""
+    # Python also reads blanks, underscores and digits of other scripts, which are refused here
     is_plain = text.isascii() and "_" not in text and text == text.strip()
     try:
         number = float(text) if is_plain else math.nan

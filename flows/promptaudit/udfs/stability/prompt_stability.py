@@ -1,4 +1,4 @@
-"""Measures prompt stability (PSS): Krippendorff's alpha over growing and neighbouring annotators, with its intervals."""
+"""Measures prompt stability (PSS): Krippendorff's alpha over growing and neighbouring annotators, with intervals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from promptaudit.udfs.stability.resamples import bootstrap_alphas, cell_alphas
 __all__ = ["MISSING", "PseudoValues", "StabilityRow", "alpha_pseudo_values", "prompt_stability"]
 
 FEW_DISAGREEING = 5
-"""Below so many units with any disagreement a jackknife has seen too little to bound alpha from above."""
+"""With fewer units with any disagreement, a jackknife has too little data to bound alpha from above."""
 
 NORMAL_QUANTILE = 1.959963984540054
 """The two-sided 95 % quantile of the normal distribution."""
@@ -82,32 +82,34 @@ def prompt_stability(
     n_resamples: int,
     is_all_alone: bool = False,
 ) -> list[StabilityRow]:
-    """Returns every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
+    """Computes every figure of prompt stability of one group: cumulative, adjacent, and all annotators together.
 
     Args:
-        annotations: those of the group, as `ratings.annotations_of` makes them. Annotators join in ascending order. A family
-            is left out as one where annotators are wordings. Several replicates give one alpha each. Of those that every
-            annotator has an entry of, the mean over the ones that count (`replicates.counted_replicates`) is published. Which
-            count is decided on the whole data, series by series: the intervals average over the same ones.
+        annotations: of the group, as `ratings.annotations_of` makes them. Annotators join in ascending order. A family
+            is left out as one where annotators are wordings. Several replicates give one alpha each. Of those that
+            every annotator has an entry of, the mean over the ones that count (`replicates.counted_replicates`) is
+            published. Which count is decided on the whole data, series by series: the intervals average over the same
+            ones.
         numbers: shape (n_labels,), the labels as numbers, ascending at ordinal level (where order alone counts) and at
             interval level; any at nominal.
         level: nominal, ordinal or interval.
         is_balanced: cut every annotator to the smallest number of labels first, by a seeded draw.
         seed: of all draws.
         n_resamples: B; 0 leaves the bootstrap intervals undefined.
-        is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the time.
+        is_all_alone: give the row `all` alone, with the jackknife over samples as its only interval; a fraction of the
+            time.
 
     Returns:
         `cumulative` for k = 2..K, `adjacent` for k = 2..K, then `all`; empty for K < 2, and where no
         replicate has all annotators. `pss` in (-1, 1]: 1 and
         degenerate without any variation, NaN with nothing pairable (`is_degenerate` None).
-        `pss_low`, `pss_high`: jackknife-t over samples on ln(1 - alpha). `low` is the smaller of that and the same with
-        one unit added, split evenly between the two commonest labels, so that unanimous data are not taken for
+        `pss_low`, `pss_high`: jackknife-t over samples on ln(1 - alpha). `low` is the smaller of this bound and the
+        same with one unit added, split evenly between the two commonest labels, so that unanimous data do not look
         certain; it is not below -1, where no alpha lies. `high` is 1 with fewer than five disagreeing units.
-        `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the published package's, for `all` and at
-        most 300,000 labels. `pss_z_*`: `normal_interval` of `cumulative` and `all`. `pss_wordings_*`: samples and annotators
-        together, for `all` and three families or more; where each sample has some of the annotators, what both jackknives
-        hold (`cells.variance_of_cells`) counts once.
+        `pss_boot_*`: percentiles over B resamples of samples. `pss_cell_*`: the interval of the published package, for
+        `all` and at most 300,000 labels. `pss_z_*`: `normal_interval` of `cumulative` and `all`. `pss_wordings_*`:
+        samples and annotators together, for `all` and three families or more; where each sample has some of the
+        annotators, the part in both jackknives (`cells.variance_of_cells`) counts once.
         `n_samples`: units pairable in any replicate that counts; `n_annotations`: their labels over these replicates.
 
     Raises:
@@ -163,7 +165,7 @@ def prompt_stability(
 def _jackknives(
     replicates: Sequence[Ratings], all_series: Sequence[Series], shown: Sequence[int]
 ) -> Iterator[tuple[int, UnitJackknife]]:
-    """Yields the position and the jackknife of each series that is shown."""
+    # only the series that are shown, by their position
     counts = [unit_counts(ratings.codes) for ratings in replicates]
     numbers, level = replicates[0].numbers, replicates[0].level
     at_once = series_alphas(replicates, counts) if level == "nominal" else None
@@ -183,7 +185,6 @@ def _jackknives(
 
 
 def _jackknife_of_all(replicates: Sequence[Ratings]) -> UnitJackknife:
-    """Returns the jackknife of all annotators together."""
     counts = [unit_counts_of_all(ratings.codes) for ratings in replicates]
     return unit_jackknife(_tables_of_all(replicates), np.stack([n.squares < n.n_values**2 for n in counts]))
 
@@ -197,17 +198,18 @@ def _tables_of_all(replicates: Sequence[Ratings]) -> list[SeriesTable]:
 
 
 class PseudoValues(NamedTuple):
-    """What each sample adds to alpha, shape (n_samples,) each."""
+    """What each sample adds to alpha; shape (n_samples,) each."""
 
     sample: NDArray[np.int64]
     value: NDArray[np.float64]
 
 
 def alpha_pseudo_values(annotations: Annotations, numbers: NDArray[np.float64], level: Level) -> PseudoValues:
-    """Returns the jackknife pseudo-values n alpha - (n - 1) alpha(-i) of the samples, alpha being that of `prompt_stability`.
+    """Computes the jackknife pseudo-values n alpha - (n - 1) alpha(-i) of samples, for the alpha of `prompt_stability`.
 
-    The arguments are those of `prompt_stability`. n are the samples that are pairable in a replicate that counts; others have
-    no value, and none has one where alpha is undefined or of a single sample. Without any variation each is 1, as alpha is.
+    Takes the arguments of `prompt_stability`. n are the samples that are pairable in a replicate that counts; others
+    have no value, and none has one where alpha is undefined or from a single sample. Without any variation each is 1,
+    as alpha is.
     """
     return alpha_with_pseudo_values(annotations, numbers, level)[1]
 
@@ -215,7 +217,7 @@ def alpha_pseudo_values(annotations: Annotations, numbers: NDArray[np.float64], 
 def alpha_with_pseudo_values(
     annotations: Annotations, numbers: NDArray[np.float64], level: Level
 ) -> tuple[float, PseudoValues]:
-    """Returns alpha, NaN where undefined, and its `alpha_pseudo_values`."""
+    """Computes alpha, NaN where undefined, and its `alpha_pseudo_values`."""
     nothing = np.nan, PseudoValues(np.empty(0, np.int64), np.empty(0))
     replicates = ratings_by_replicate(annotations, numbers, level, None)
     if not replicates or len(replicates[0].codes) < 2:
@@ -266,7 +268,7 @@ def _row(
 
 
 def normal_interval(alpha: float, resampled: NDArray[np.float64], k: int) -> Interval:
-    """Returns the alpha of the first k repetitions -+ 1.96 sigma / sqrt(k), for comparison with published figures alone.
+    """Computes alpha of the first k repetitions -+ 1.96 sigma / sqrt(k), only for comparison with published figures.
 
     Args:
         alpha: of k annotators.
@@ -274,8 +276,8 @@ def normal_interval(alpha: float, resampled: NDArray[np.float64], k: int) -> Int
         k: the number of annotators.
 
     Returns:
-        An interval that closes in on alpha as k grows, whatever the samples: sigma already is the spread of alpha. NaN below two
-        defined resamples.
+        An interval that closes in on alpha as k grows, whatever the samples: sigma already is the spread of alpha. NaN
+        below two defined resamples.
 
     Source:
         Barrie et al. 2025, appendix A; resamples of samples, where the published package draws cells.
@@ -288,7 +290,7 @@ def normal_interval(alpha: float, resampled: NDArray[np.float64], k: int) -> Int
 
 
 def family_alphas(replicates: Sequence[Ratings], families: WholeNumbers) -> NDArray[np.float64]:
-    """Returns mean alpha over replicates without each family of annotators, of shape (n_families,); NaN where it is undefined.
+    """Computes mean alpha over replicates without each family of annotators, shape (n_families,); NaN where undefined.
 
     Args:
         replicates: over the same annotators.
@@ -301,7 +303,6 @@ def family_alphas(replicates: Sequence[Ratings], families: WholeNumbers) -> NDAr
 
 
 def _alpha_of(ratings: Ratings, is_in: NDArray[np.bool_]) -> float:
-    """Returns the alpha of some annotators of a replicate."""
     codes = ratings.codes[is_in]
     counts = unit_counts_of_all(codes)
     return series_table(codes, counts.n_values, counts.squares, ratings.numbers, ratings.level).alpha()
@@ -319,7 +320,7 @@ def _without_each(ratings: Ratings) -> NDArray[np.float64]:
 
 
 def _jackknife_variance(left_out: NDArray[np.float64]) -> float:
-    """(n - 1)/n times the sum of squared deviations of n leave-one-out figures."""
+    # (n - 1)/n times the sum of squared deviations of n leave-one-out figures
     return float((len(left_out) - 1) * left_out.var())
 
 
@@ -340,9 +341,10 @@ class UnitJackknife:
     def interval(
         self, without_each: NDArray[np.float64] | None = None, n_families: float = np.inf, of_cells: float = 0.0
     ) -> Interval:
-        """Returns bounds for other samples, or with alphas less each family for other samples and other annotators.
+        """Computes bounds for other samples; with the alphas without each family also for other annotators.
 
-        `n_families` is how many families of equal size tell as much, `of_cells` the variance that both jackknives hold.
+        `n_families` is the number of families of equal size with as much information, `of_cells` the variance in both
+        jackknives.
         """
         if np.isnan(self.alpha):
             return UNDEFINED
@@ -359,7 +361,7 @@ class UnitJackknife:
 
 
 def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.bool_]) -> UnitJackknife:
-    """Returns the jackknife over units of a series.
+    """Computes the jackknife over units of a series.
 
     Args:
         tables: of each replicate, over the same units.
@@ -390,7 +392,10 @@ def unit_jackknife(tables: Sequence[SeriesTable], is_disagreeing: NDArray[np.boo
 
 
 def log_interval(alpha: float, variance: float, degrees_of_freedom: float) -> Interval:
-    """Returns 1 - (1 - alpha) exp(-+ t se / (1 - alpha)), a t interval on ln(1 - alpha); NaN at alpha 1 and for no freedom."""
+    """Computes 1 - (1 - alpha) exp(-+ t se / (1 - alpha)), a t interval on ln(1 - alpha).
+
+    NaN at alpha 1 and with less than 1 degree of freedom.
+    """
     if alpha >= 1 or np.isnan(variance) or degrees_of_freedom < 1:
         return UNDEFINED
     exponent = t_quantile(degrees_of_freedom) * np.sqrt(variance) / (1 - alpha)
@@ -399,7 +404,7 @@ def log_interval(alpha: float, variance: float, degrees_of_freedom: float) -> In
 
 
 def typical_split(table: SeriesTable) -> NDArray[np.float64]:
-    """Returns label counts of a unit of median size split evenly between the series' two commonest labels.
+    """Counts the labels of a unit of median size split evenly between the series' two commonest labels.
 
     An odd value goes to the commoner. Where only one label occurs the other half goes to a phantom label.
     """
@@ -416,5 +421,5 @@ def typical_split(table: SeriesTable) -> NDArray[np.float64]:
 
 
 def _mean_left_out(tables: Sequence[SeriesTable]) -> NDArray[np.float64]:
-    """Mean over replicates of alpha without each unit; replicates that the unit alone made pairable drop out."""
+    # replicates that the unit alone made pairable drop out
     return mean_defined(np.stack([table.leave_one_out() for table in tables]))

@@ -1,4 +1,4 @@
-"""Makes the tables of annotators x units of prompt stability, and the series that are taken from them."""
+"""Builds the tables of annotators x units of prompt stability, and the series taken from them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MISSING = -1
 
 @dataclass(frozen=True)
 class Annotations:
-    """Which label each annotator gave each unit in each replicate; all three are in ascending order of the caller's codes.
+    """The label that each annotator gave each unit in each replicate, all in ascending order of the caller's codes.
 
     Attributes:
         label: shape (n_replicates, n_annotators, n_units), position among the labels, -1 where it is missing.
-        has_entries: shape (n_replicates, n_annotators), whether an annotator has an entry, be its label missing or not.
+        has_entries: shape (n_replicates, n_annotators), whether an annotator has an entry, with or without a label.
         units: shape (n_units,), the caller's codes.
         families: shape (n_annotators,), the dense code of each annotator's family.
     """
@@ -35,12 +35,12 @@ class Annotations:
 
     @property
     def is_even(self) -> bool:
-        """Returns whether the annotators of each replicate gave as many labels as each other, so that cutting cuts none."""
+        """Says whether the annotators of each replicate gave equally many labels, so that cutting removes none."""
         counts = np.count_nonzero(self.label != MISSING, axis=2)
         return bool((counts == counts[:, :1]).all())
 
     def numbered_as_they_come(self) -> Annotations:
-        """Returns these with labels numbered by where each stands first: no draw hangs on what they are called."""
+        """Numbers the labels by where each stands first, so that no draw depends on their names."""
         n_replicates, n_annotators, n_units = self.label.shape
         first = np.full(int(self.label.max(initial=MISSING)) + 1, self.label.size)
         for replicate, part in itertools.product(range(n_replicates), parts_of(n_annotators, n_units)):
@@ -49,7 +49,7 @@ class Annotations:
             # a label's place is by units, then by annotators, then by replicates
             place = (unit * n_annotators + part.start + annotator) * n_replicates + replicate
             np.minimum.at(first, own[annotator, unit], place)
-        # a missing one has the number behind the last
+        # a missing label has the number behind the last
         number = np.append(np.argsort(np.argsort(first, kind="stable")), MISSING).astype(np.int32)
         return replace(self, label=number[self.label])
 
@@ -61,7 +61,7 @@ def annotations_of(
     label: WholeNumbers,
     family: WholeNumbers | None = None,
 ) -> Annotations:
-    """Returns entries as a table; where a (sample, annotator, replicate) stands twice, its last label and family count.
+    """Puts entries into a table; where a (sample, annotator, replicate) stands twice, its last label and family count.
 
     Args:
         sample: shape (n,), any codes.
@@ -93,7 +93,7 @@ class Ratings:
         codes: shape (n_annotators, n_units), code of the label, -1 where it is missing.
         numbers: shape (n_labels,), the labels as numbers: ascending at ordinal and interval level, unused at nominal.
         level: measurement level.
-        units: shape (n_units,), the caller's codes of the units; empty where nobody asks for them.
+        units: shape (n_units,), the caller's codes of the units; empty where they are not needed.
     """
 
     codes: WholeNumbers
@@ -103,12 +103,12 @@ class Ratings:
 
     @property
     def n_labels(self) -> int:
-        """Returns the number of distinct labels, those of dropped units included."""
+        """Counts the distinct labels, labels of dropped units included."""
         return len(self.numbers)
 
 
 class Series(NamedTuple):
-    """Consecutive annotators whose agreement is one figure: annotators start to stop of the table."""
+    """Consecutive annotators whose agreement is one figure: annotators `start` to `stop` of the table."""
 
     name: str
     start: int
@@ -116,15 +116,15 @@ class Series(NamedTuple):
 
 
 def cumulative_and_adjacent(n_annotators: int) -> list[Series]:
-    """Returns the first k annotators for k = 2..K, then annotator k against k - 1 for k = 2..K."""
+    """Lists the series: the first k annotators for k = 2..K, then annotator k against k - 1 for k = 2..K."""
     ks = range(2, n_annotators + 1)
     return [Series("cumulative", 0, k) for k in ks] + [Series("adjacent", k - 2, k) for k in ks]
 
 
 def is_shown(n_annotators: int) -> NDArray[np.bool_]:
-    """Returns which series of `cumulative_and_adjacent` become rows, of shape (2 (K - 1),).
+    """Marks the series of `cumulative_and_adjacent` that become rows, shape (2 (K - 1),).
 
-    All up to 60 annotators, then every tenth and the last: a curve over 250 templates is read at no more places, and the
+    All up to 60 annotators, then every tenth and the last: a curve over 250 templates needs no more points, and the
     others would take three quarters of the time.
     """
     ks = np.arange(2, n_annotators + 1)
@@ -134,18 +134,18 @@ def is_shown(n_annotators: int) -> NDArray[np.bool_]:
 def ratings_by_replicate(
     annotations: Annotations, numbers: NDArray[np.float64], level: Level, cut_rng: np.random.Generator | None
 ) -> list[Ratings]:
-    """Returns tables of replicates, over the same annotators and units, both in the order of the annotations.
+    """Builds tables of replicates, over the same annotators and units, both in the order of the annotations.
 
     Args:
-        annotations: of one group; who gave no label but missing ones is an annotator all the same.
+        annotations: of one group; an annotator with only missing labels counts as an annotator too.
         numbers: shape (n_labels,).
         level: measurement level.
         cut_rng: where given, every annotator of a replicate is cut to the smallest number of labels any of them gave,
             by a draw from it; an annotator without labels leaves the replicate without any.
 
     Returns:
-        Tables of the replicates that every annotator has an entry of, without the units that have fewer than two labels in
-        each of these. None where no replicate has all annotators.
+        Tables of the replicates that every annotator has an entry of, without the units that have fewer than two labels
+        in each of these. None where no replicate has all annotators.
     """
     codes = annotations.label[annotations.has_entries.all(axis=1)]
     if cut_rng is not None:
@@ -159,7 +159,7 @@ def ratings_by_replicate(
 
 
 def _cut_to_smallest(codes: NDArray[np.int32], rng: np.random.Generator) -> None:
-    """Blank all but a random choice of the smallest annotator's number of labels, in place."""
+    # in place: blanks all but a random choice of the smallest annotator's number of labels
     is_given = codes != MISSING
     smallest = int(is_given.sum(axis=1).min())
     order = np.argsort(np.where(is_given, rng.random(codes.shape), 2.0), axis=1)
@@ -167,14 +167,14 @@ def _cut_to_smallest(codes: NDArray[np.int32], rng: np.random.Generator) -> None
 
 
 class UnitCounts(NamedTuple):
-    """The values and squared label counts of each unit (column) in each series (row, as in `cumulative_and_adjacent`)."""
+    """Values and squared label counts of each unit (column) in each series (row, as in `cumulative_and_adjacent`)."""
 
     n_values: NDArray[np.int32]
     squares: NDArray[np.int32]
 
 
 def unit_counts(codes: WholeNumbers, counted: NDArray[np.bool_] | None = None) -> UnitCounts:
-    """Returns values and the sum over labels of squared counts, in every series at once; shape (2 (K - 1), n_units) each.
+    """Counts values and sums squared label counts, in every series at once; shape (2 (K - 1), n_units) each.
 
     Adding a label that the unit has n times already raises the sum of squares by 2 n + 1, so one look back a label
     serves all cumulative series.
@@ -185,7 +185,7 @@ def unit_counts(codes: WholeNumbers, counted: NDArray[np.bool_] | None = None) -
     """
     if counted is None:
         counted = codes != MISSING
-    # 32 bits hold K^2, and at 130,000 units these tables are what memory goes to
+    # 32 bits hold K^2, and at 130,000 units these tables take most of the memory
     n_steps = max(len(codes) - 1, 0)
     n_values, squares = np.empty((2, 2 * n_steps, codes.shape[1]), np.int32)
     values, sums = np.zeros((2, codes.shape[1]), np.int32)
@@ -202,14 +202,14 @@ def unit_counts(codes: WholeNumbers, counted: NDArray[np.bool_] | None = None) -
 
 
 def unit_counts_of_all(codes: WholeNumbers) -> UnitCounts:
-    """Returns the counts of `unit_counts` over all annotators alone; shape (n_units,) each."""
+    """Computes the counts of `unit_counts` for all annotators alone; shape (n_units,) each."""
     is_given = codes != MISSING
     squares = np.where(is_given, _own_counts(codes), 0).sum(axis=0, dtype=np.int32)
     return UnitCounts(is_given.sum(axis=0, dtype=np.int32), squares)
 
 
 def _own_counts(codes: WholeNumbers) -> NDArray[np.int32]:
-    """Returns how many annotators gave the unit what this one gave it; same shape."""
+    # how many annotators gave the unit the same label as this one
     return np.stack([np.count_nonzero(codes == row, axis=0).astype(np.int32) for row in codes])
 
 

@@ -1,4 +1,4 @@
-"""Decides which replicates of a group of annotators its prompt stability is the mean of."""
+"""Decides which replicates of a group of annotators enter the mean of its prompt stability."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from promptaudit.udfs.resampling import mean_defined
 
 
 def is_large_enough(n_units: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Returns which replicates have at least half as many pairable units as the largest one.
+    """Marks the replicates that have at least half as many pairable units as the largest one.
 
     Args:
-        n_units: shape (n_replicates, ...), pairable units of each replicate; those of different columns do not meet.
+        n_units: shape (n_replicates, ...), pairable units of each replicate; each column is judged by itself.
 
     Returns:
         Same shape; False where there are no units.
@@ -21,10 +21,10 @@ def is_large_enough(n_units: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def counted_replicates(n_units: NDArray[np.int64], is_degenerate: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Returns which replicates count in the mean: large enough ones whose labels vary, else all large enough ones.
+    """Marks the replicates that count in the mean: large enough ones whose labels vary, else all large enough ones.
 
-    A degenerate replicate has an alpha of 1 by convention, and one with few units an alpha by chance. Neither says as
-    much as a full replicate, so neither weighs as much as one.
+    A degenerate replicate has an alpha of 1 by convention, and one with few units an alpha by chance. Neither carries
+    as much information as a full replicate, so neither weighs as much.
 
     Args:
         n_units: shape (n_replicates, ...), pairable units of each replicate.
@@ -39,7 +39,7 @@ def counted_replicates(n_units: NDArray[np.int64], is_degenerate: NDArray[np.boo
 
 
 def mean_of_varied(figures: NDArray[np.float64], is_degenerate: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Returns the mean over replicates whose labels vary, of degenerate ones where there is no other.
+    """Averages over replicates whose labels vary, or over degenerate ones where there is no other.
 
     Args:
         figures: shape (n_replicates, ...), NaN where undefined.

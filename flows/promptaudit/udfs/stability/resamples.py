@@ -27,7 +27,7 @@ from promptaudit.udfs.stability.replicates import mean_of_varied
 
 MAX_CELL_RESAMPLES = 200
 MAX_CELLS = 300_000
-"""Above so many labels the published package's interval is not given: drawing each 200 times would take seconds."""
+"""With more labels the published package's interval is left out: drawing each 200 times would take seconds."""
 
 _BATCHED_COUNTS = 1 << 15  # series x labels x units up to which one product with all of them beats one an annotator
 _BATCHED_SUMS = 1 << 18  # series x labels x resamples of that product, 2 MB
@@ -35,7 +35,7 @@ _UNITS, _CELLS = 2, 3  # purposes of the generators
 
 
 def _nominal_disagreement(counts: UnitCounts) -> NDArray[np.float64]:
-    """Returns the unlike pairs of labels of each unit in each series, over one less than its labels; 0 where it has no pair."""
+    # the unlike pairs of labels of each unit in each series, over one less than its labels; 0 where it has no pair
     observed = np.zeros(counts.n_values.shape)
     for own, n_values, squares in zip(observed, counts.n_values, counts.squares, strict=True):  # a series at a time
         np.divide(n_values**2 - squares, n_values - 1, out=own, where=n_values >= 2)
@@ -43,8 +43,7 @@ def _nominal_disagreement(counts: UnitCounts) -> NDArray[np.float64]:
 
 
 class _Replicate:
-    """What a bootstrap needs of one replicate: per series and unit the disagreement, per annotator the labels."""
-
+    # per series and unit the disagreement, per annotator the labels
     def __init__(self, ratings: Ratings) -> None:
         codes, level = ratings.codes, ratings.level
         self.level, self.numbers, self.codes = level, ratings.numbers, codes
@@ -63,7 +62,7 @@ class _Replicate:
         self.counts: NDArray[np.int8] | None = None
         if level == "nominal":
             self.observed = _nominal_disagreement(counts)
-            del counts  # of two numbers for each label
+            del counts  # it holds two numbers for each label
             self._set_private_labels_aside(is_pairable)
             if len(codes) <= DENSE_UP_TO and is_pairable.size * self.n_rows <= _BATCHED_COUNTS:
                 self.counts = series_counts(self.rows, self.n_rows, is_pairable)
@@ -80,10 +79,8 @@ class _Replicate:
             self.observed = np.stack(observed)
 
     def _set_private_labels_aside(self, is_pairable: NDArray[np.bool_]) -> None:
-        """Labels of a single unit add w_u^2 n_uc^2 to the squares and need no row of their own.
-
-        Verbatim completions may all be distinct: 15,000 rows of resampled counts become one.
-        """
+        # Labels of a single unit add w_u^2 n_uc^2 to the squares and need no row of their own. Verbatim completions may
+        # all be distinct: 15,000 rows of resampled counts become one.
         last = np.full(self.n_rows + 1, -1)  # unit of each label; the last one is the missing label
         is_shared = np.zeros(self.n_rows + 1, np.bool_)
         unit = np.arange(self.codes.shape[1])
@@ -99,14 +96,14 @@ class _Replicate:
             self.rows, self.n_rows = row[self.codes], int(is_shared.sum())
 
     def _sums(self, rows: WholeNumbers, weight: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Weighted count of each row label; rows of shape (n_units,), at most one label a unit."""
+        # rows of shape (n_units,), at most one label a unit
         is_given = rows != MISSING
         ends = np.append(0, np.cumsum(is_given))
         one_hot = csc_matrix((np.ones(ends[-1], weight.dtype), rows[is_given], ends), shape=(self.n_rows, len(rows)))
         return np.asarray(one_hot @ weight)
 
     def _label_sums(self, weight: NDArray[np.floating]) -> Iterator[tuple[int, NDArray[np.floating]]]:
-        """Position of each series and the weighted counts of its labels, shape (n_rows, n_resamples)."""
+        # the position of each series and the weighted counts of its labels, shape (n_rows, n_resamples)
         n_steps = len(self.codes) - 1
         running = previous = self._sums(self.rows[0], weight)
         for k in range(1, n_steps + 1):
@@ -123,20 +120,14 @@ class _Replicate:
             previous = current
 
     def _only_label(self, k: int) -> WholeNumbers:
-        """Returns the label of units that have a single one among annotators 0..k, which is not pairable; else missing."""
+        # a unit with a single label among annotators 0..k is not pairable; all other units are missing here
         given = self.is_given[: k + 1]
         first = np.take_along_axis(self.rows, given.argmax(axis=0)[None], axis=0)[0]
         return np.where(given.sum(axis=0) == 1, first, MISSING)
 
     def alphas(self, weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Returns alphas of every series in every resample and whether only one label occurs in it.
-
-        Args:
-            weight: shape (n_units, n_resamples).
-
-        Returns:
-            Shape (n_series, n_resamples) each.
-        """
+        # weight has the shape (n_units, n_resamples), both results (n_series, n_resamples); the second says where only
+        # one label occurs
         if self.n_values is None:  # every unit has a label of every annotator, and weights sum to the units
             sizes = [series.stop - series.start for series in cumulative_and_adjacent(len(self.codes))]
             n_values = np.outer(sizes, weight.sum(axis=0))
@@ -183,7 +174,7 @@ class _Replicate:
 
 
 def _unit_coincidences(table: OrdinalTable) -> tuple[NDArray[np.int64], csc_matrix]:
-    """Pairs of labels that any unit has together, (n_pairs, 2), and n_uc n_uk / (m_u - 1) of each pair and unit."""
+    # pairs of labels that any unit has together, (n_pairs, 2), and n_uc n_uk / (m_u - 1) of each pair and unit
     pairs = np.argwhere(np.triu(table.coincidences, 1) > 0)
     products = table.counts[pairs[:, 0]] * table.counts[pairs[:, 1]]
     # by column: weights are read once and in order, and the few sums stay in the cache
@@ -193,7 +184,7 @@ def _unit_coincidences(table: OrdinalTable) -> tuple[NDArray[np.int64], csc_matr
 def bootstrap_alphas(
     replicates: Sequence[Ratings], seed: int, n_resamples: int, is_counted: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """Returns alphas of every series over seeded resamples of units, the same units for all series and replicates.
+    """Computes alphas of every series over seeded resamples of units, the same units for all series and replicates.
 
     Args:
         replicates: tables over the same annotators and units; alphas are averaged by `replicates.mean_of_varied`.
@@ -220,10 +211,10 @@ def bootstrap_alphas(
 
 
 def cell_alphas(replicates: Sequence[Ratings], seed: int, n_resamples: int) -> NDArray[np.float64]:
-    """Returns alphas over resamples of single labels, duplicates dropped, as the published package does it.
+    """Computes alphas over resamples of single labels, duplicates dropped, as the published package does.
 
     Drawing n of n rows (unit, annotator, label) and dropping duplicates thins the table to 63 % of its cells and keeps
-    every unit: the spread is that of choosing annotators, 2.4 to 4.5 times too narrow for samples.
+    every unit: the spread comes from choosing annotators, and is 2.4 to 4.5 times too narrow for samples.
 
     Returns:
         Shape (min(n_resamples, 200),); empty above 300,000 labels.
@@ -276,7 +267,7 @@ def _thinned_alphas(ratings: Ratings, rng: np.random.Generator, n_resamples: int
 
 
 def _indicator(row: NDArray[np.int64], n_rows: int) -> csr_matrix:
-    """Sums entries by row: shape (n_rows, n_entries)."""
+    # sums entries by row; shape (n_rows, n_entries)
     order = np.argsort(row, kind="stable")
     ends = np.searchsorted(row[order], np.arange(n_rows + 1))
     return csr_matrix((np.ones(len(row)), order, ends), shape=(n_rows, len(row)))

@@ -1,4 +1,4 @@
-"""Estimates accuracy from a judge's verdicts and people's rulings on some of the answers, with the error of both."""
+"""Estimates accuracy, with its error, from a judge's verdicts and people's rulings on some of the answers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from promptaudit.udfs.sql_types import Floats, Integers
 from promptaudit.udfs.templates.spread import PURPOSE, root, without_rounding
 
 LEAST_RULED = 10
-"""Fewest samples with a ruling from which an accuracy is rectified."""
+"""An accuracy is rectified from so many samples with a ruling."""
 
 FEW_ERRORS = 5
-"""Where fewer samples bear the errors of a judge in one direction, the bound on that side holds one added error too."""
+"""Where fewer samples bear a judge's errors in one direction, the bound on that side allows for one added error."""
 
 _NO_DEVIATION = 1e-24  # below it the square of a deviation is rounding
 _ROUNDING = 1e-9  # of a sum of weights
@@ -46,10 +46,10 @@ class RectifiedAccuracy(NamedTuple):
 class Rulings(NamedTuple):
     """A judge's verdicts and people's rulings, each of shape (n_samples, n_templates), 0 where a cell has none.
 
-    A cell is the answers to one sample under one template. `present` is how much it counts in the template's accuracy, `judged`
-    that times the share that the judge passes, `rulable` that times the share that is not blank: a blank answer is wrong for
-    certain, and nobody rules on it. `weight` is how many answers those stand for that people ruled on, `ruled_judged` how many of
-    these the judge passes, `ruled_right` how many the people.
+    A cell is the answers to one sample under one template. `present` is how much it counts in the template's accuracy,
+    `judged` the same times the share that the judge passes, `rulable` the same times the share that is not blank: a
+    blank answer is always wrong, and nobody rules on it. `weight` is how many answers the answers with a ruling stand
+    for, `ruled_judged` how many of these the judge passes, `ruled_right` how many people pass.
     """
 
     present: NDArray[np.float64]
@@ -61,7 +61,7 @@ class Rulings(NamedTuple):
 
     @classmethod
     def of(cls, sample: NDArray[np.int64], variant: NDArray[np.int64], *cells: NDArray[np.float64]) -> Rulings:
-        """Returns the table of a list of cells that count alike; `cells` are the other columns in order, each of shape (n,)."""
+        """Builds the table from a list of cells that count alike; `cells` are the other columns, each of shape (n,)."""
         rows, columns = dense_codes(sample)[0], dense_codes(variant)[0]
         tables = np.zeros((_SUMS, int(rows.max()) + 1, int(columns.max()) + 1))
         for table, values in zip(tables, (np.ones(len(rows)), *cells), strict=True):
@@ -69,18 +69,18 @@ class Rulings(NamedTuple):
         return cls(*tables)
 
     def pooled(self) -> Rulings:
-        """Returns one template in the place of all, in which every template weighs alike; shape (n_samples, 1)."""
+        """Pools all templates into one, in which every template weighs alike; shape (n_samples, 1)."""
         share = 1 / self.present.sum(axis=0)
         return Rulings(*((table * share).sum(axis=1, keepdims=True) for table in self))
 
     def with_sample(self, *, is_passed: bool) -> Rulings:
-        """Returns the table with half a sample more, on which people and the judge ruled unlike each other; of one template."""
+        """Adds half a sample on which people and the judge disagree to a table of one template."""
         weight = 0.5 * float(self.weight.sum() / (self.weight > 0).sum())
         more = (0.0, 0.0, 0.0, weight, weight * is_passed, weight * (not is_passed))
         return Rulings(*(np.append(table, [[value]], axis=0) for table, value in zip(self, more, strict=True)))
 
     def n_samples_ruled(self) -> NDArray[np.int64]:
-        """Returns how many samples have a ruling, shape (n_templates,)."""
+        """Counts the samples that have a ruling, shape (n_templates,)."""
         return np.asarray((self.weight > 0).sum(axis=0), np.int64)
 
 
@@ -92,37 +92,39 @@ class Estimate(NamedTuple):
     power: NDArray[np.float64]
 
     def variance(self) -> NDArray[np.float64]:
-        """Returns the jackknife's variance over samples of each accuracy, shape (n_templates,)."""
+        """Computes the jackknife's variance over samples of each accuracy, shape (n_templates,)."""
         n = len(self.replicates)
         return np.asarray(
             (n - 1) / n * np.square(self.replicates - self.replicates.mean(axis=0)).sum(axis=0), np.float64
         )
 
     def noise(self) -> float:
-        """Returns what errors of the accuracies add to their ddof 1 variance over templates, of two templates or more."""
+        """Computes how much errors of the accuracies add to their ddof 1 variance over two templates or more."""
         n, q = self.replicates.shape
         own = self.replicates - self.replicates.mean(axis=1, keepdims=True)
         return float((n - 1) / n * np.square(own - own.mean(axis=0)).sum() / (q - 1))
 
 
 def _parts(sums: Rulings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The accuracy that people's rulings give, and the judge's on all answers less that on these; of sums over samples."""
+    # of sums over samples: the accuracy by people's rulings, and the judge's accuracy on all answers minus the judge's
+    # on the ruled ones
     with np.errstate(divide="ignore", invalid="ignore"):
         each = sums.rulable / sums.present / sums.weight
         return each * sums.ruled_right, sums.judged / sums.present - each * sums.ruled_judged
 
 
 def estimate(rulings: Rulings, power: NDArray[np.float64] | None = None) -> Estimate:
-    """Returns the prediction-powered accuracy of each template: a + power b.
+    """Estimates the prediction-powered accuracy of each template: a + power b.
 
-    a is the people's accuracy from the answers they ruled on, b the judge's accuracy on all answers less that from these. Sums
-    over ruled answers are weighted by the inverse of their chance of being ruled on, and divided by the sum of the weights. The
-    power minimises the jackknife's variance over samples, clipped to [0, 1].
+    a is the people's accuracy on the answers they ruled on, b the judge's accuracy on all answers minus the judge's
+    accuracy on the ruled ones. Sums over ruled answers are weighted by the inverse of their probability of being ruled
+    on, and divided by the sum of the weights. The power minimises the jackknife's variance over samples, clipped to [0,
+    1].
 
     Args:
         rulings: of two samples with a ruling or more in each template.
-        power: shape (n_templates,), the lambda of PPI++; None tunes it. It is 1 where the judge never differs from people, whose
-            few rulings may all be alike and tell nothing of it.
+        power: shape (n_templates,), the lambda of PPI++; None tunes it. It is 1 where the judge never differs from
+            people: few rulings may all be alike, and then cannot determine it.
 
     Source:
         Angelopoulos, Duchi and Zrnic 2023, PPI++, equation 3 for the mean and section 6 for the power.
@@ -142,19 +144,20 @@ def estimate(rulings: Rulings, power: NDArray[np.float64] | None = None) -> Esti
 
 
 def bounds(rulings: Rulings, found: Estimate) -> Interval:
-    """Returns the 95 % interval of the accuracy of one template for other samples, in [0, 1].
+    """Computes the 95 % interval of the accuracy of one template for other samples, in [0, 1].
 
-    A t interval on the logit scale (`logit_interval`), from the jackknife's variance over samples, which holds the error of the
-    rulings and that of the verdicts; t has as many degrees of freedom as samples of equal weight would have, less one. Where
-    fewer than FEW_ERRORS samples bear answers that the judge passes and people do not, it also holds that of the same data with
-    one such sample more, which counts half; and likewise of answers that people pass and the judge does not. Few rulings stand
-    for most of the answers in a large stratum of a sheet, and it is there that the errors of a lenient judge are not seen.
+    A t interval on the logit scale (`logit_interval`), from the jackknife's variance over samples, which includes the
+    errors of rulings and verdicts; t has as many degrees of freedom as samples of equal weight would have, minus one.
+    Where fewer than FEW_ERRORS samples bear answers that the judge passes and people do not, it is widened to include
+    the interval of the same data with one such sample more, which counts half. The same is done for answers that people
+    pass and the judge does not. In a large stratum of a sheet few rulings stand for most of the answers, and there a
+    lenient judge's errors go unseen.
 
-    Of 200 worlds each (sheets of 20, 40 and 60 rulings on 200 x 1, 60 x 6 and 200 x 12 answers in up to 8 strata; accuracies of
-    .6 to .9; judges who pass .02 to .7 of wrong answers and fail .01 to .25 of right ones) the lower bound lies above the truth
-    in 0 to .05 (.006 on average), the upper one below it in 0 to .055 (.006). A t interval of the accuracy itself, with one whole
-    added error and only where few of both kinds were seen, missed below in up to .145 (.019), at widths of .38, .23 and .18 for
-    the three sheets; they are .37, .23 and .18 now.
+    Of 200 worlds each (sheets of 20, 40 and 60 rulings on 200 x 1, 60 x 6 and 200 x 12 answers in up to 8 strata;
+    accuracies of .6 to .9; judges who pass .02 to .7 of wrong answers and fail .01 to .25 of right ones) the lower
+    bound lies above the truth in 0 to .05 (.006 on average), the upper one below it in 0 to .055 (.006). A t interval
+    of the accuracy itself, with one whole added error and only where few of both kinds were seen, missed below in up to
+    .145 (.019), at widths of .38, .23 and .18 for the three sheets; the widths of these bounds are .37, .23 and .18.
 
     Args:
         rulings: of one template.
@@ -174,17 +177,17 @@ def bounds(rulings: Rulings, found: Estimate) -> Interval:
 def rectified_variances(
     rulings: Rulings, found: Estimate, seed: int, n_resamples: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """Returns the variance over templates of their rectified accuracies less what errors add to it, and its resamples.
+    """Computes the variance over templates of rectified accuracies minus the part due to errors, and its resamples.
 
     Args:
         rulings: of two templates or more.
         found: its estimate.
-        seed: of the bootstrap of samples, whose draws are those of `spread.bootstrap_variances` for as many samples.
+        seed: of the bootstrap of samples; `spread.bootstrap_variances` makes the same draws for as many samples.
         n_resamples: B.
 
     Returns:
-        Var_ddof1 - noise, not floored, and shape (n_resamples,) with twice the noise taken off, as a resample varies once around
-        the table, which varies once around the truth; NaN where a template of a resample has no ruling.
+        Var_ddof1 - noise, not floored, and shape (n_resamples,) with twice the noise subtracted, as a resample varies
+        once around the table, which varies once around the truth; NaN where a template of a resample has no ruling.
     """
     n, q = rulings.present.shape
     noise = found.noise()
@@ -208,33 +211,35 @@ def rectified_accuracy(
     seed: int,
     n_resamples: int,
 ) -> RectifiedAccuracy:
-    """Returns the accuracy that people would give to all answers, from a judge's verdicts on all and people's on some.
+    """Estimates the accuracy that people would give all answers, from a judge's verdicts and their rulings on some.
 
-    Prediction-powered inference: however the judge errs, the people's rulings take its mean error away; the fewer its errors,
-    the narrower the interval.
+    Prediction-powered inference: however the judge errs, the people's rulings remove its mean error; the fewer its
+    errors, the narrower the interval.
 
     Args:
         sample: shape (n,), codes.
         variant: shape (n,), codes of the templates.
         judged: shape (n,), in [0, 1], one per (sample, variant), the share of the cell's answers that the judge passes.
-        rulable: shape (n,), in [0, 1], the share that is not blank; a blank answer is wrong for certain.
-        weight: shape (n,), >= 0, the sum over answers of the cell that people ruled on of 1 / (their chance of being ruled on),
-            over the number of all answers of the cell; 0 without any.
-        ruled_judged: shape (n,), the same of those that the judge passes.
-        ruled_right: shape (n,), the same of those that people hold to be right.
+        rulable: shape (n,), in [0, 1], the share that is not blank; a blank answer is always wrong.
+        weight: shape (n,), >= 0, the sum over answers of the cell that people ruled on of 1 / (their chance of being
+            ruled on), over the number of all answers of the cell; 0 without any.
+        ruled_judged: shape (n,), the same sum over the ruled answers that the judge passes.
+        ruled_right: shape (n,), the same sum over the ruled answers that people pass.
         seed: of the bootstrap.
         n_resamples: B; 0 leaves the bounds of the spread undefined.
 
     Returns:
-        `accuracy`: the mean over templates, all alike, in [0, 1]; `accuracy_low`, `_high`: of `bounds`, for other samples, these
-        templates; `power`: the weight of the verdicts, 0 where they tell nothing, 1 where the judge hardly errs.
-        `std`: the standard deviation over templates of their accuracies, each rectified by its own rulings, without what errors
-        of rulings and of samples add, 0 where that is negative; `std_low`, `_high`: percentiles over resamples of samples.
-        `n_samples_ruled`: samples with a ruling on any answer.
-        NaN below LEAST_RULED samples with a ruling; the spread also below two templates, and where a template has fewer.
+        `accuracy`: the mean over templates, equally weighted, in [0, 1]; `accuracy_low`, `_high`: by `bounds`, for
+        other samples, these templates; `power`: the weight of the verdicts, 0 where they carry no information, 1 where
+        the judge hardly errs.
+        `std`: the standard deviation over templates of their accuracies, each rectified by its own rulings, without the
+        part due to errors of rulings and of samples, 0 where that is negative; `std_low`, `_high`: percentiles over
+        resamples of samples.
+        `n_samples_ruled`: samples with a ruling on any answer. NaN below LEAST_RULED samples with a ruling; the spread
+        also below two templates, and where a template has fewer.
 
-    Coverage of nominal 95 %, at 200 samples x 12 templates with 10 to 83 rulings a template and errors that go with format,
-    length or template: see `tests/benchmarks/test_rectified.py`.
+    Coverage of nominal 95 %, at 200 samples x 12 templates with 10 to 83 rulings a template and errors that go with
+    format, length or template: see `tests/benchmarks/test_rectified.py`.
 
     Source:
         Angelopoulos, Duchi and Zrnic 2023, PPI++.
@@ -265,6 +270,6 @@ def rectified_accuracy(
 
 
 def has_spread(rulings: Rulings) -> bool:
-    """Returns whether there are two templates or more, each with rulings on LEAST_RULED samples."""
+    """Tests whether there are two templates or more, each with rulings on LEAST_RULED samples."""
     n_ruled = rulings.n_samples_ruled()
     return len(n_ruled) > 1 and int(n_ruled.min()) >= LEAST_RULED

@@ -12,7 +12,7 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats
 
 MIN_MODELS = 3
-"""Fewest models whose ranking is more than one comparison."""
+"""With fewer models a ranking would be a single comparison."""
 
 _PURPOSE = 6
 _SPLITS = 50  # random halvings of the questions
@@ -34,10 +34,10 @@ class RankingConsistency(NamedTuple):
 
 @sql_function()
 def ranking_consistency(variant: Codes, model: Codes, accuracy: Floats) -> RankingConsistency:
-    """Returns the mean Spearman correlation of the models' accuracies over all pairs of templates.
+    """Computes the mean Spearman correlation of the models' accuracies over all pairs of templates.
 
     With z_v the centred ranks of template v scaled to length 1, the correlation of a pair is z_v . z_u, and the sum
-    over pairs (|sum_v z_v|^2 - n) / 2: work grows with templates x models, no pair is ever looked at.
+    over pairs (|sum_v z_v|^2 - n) / 2: work grows with templates x models, and no pair is computed.
 
     Args:
         variant: shape (n,), dense codes of the templates.
@@ -50,7 +50,7 @@ def ranking_consistency(variant: Codes, model: Codes, accuracy: Floats) -> Ranki
         `mean_spearman`, in [-1, 1], the mean over the `n_pairs` pairs that have a correlation; the
         `n_undefined_pairs` in which a template gives all models one accuracy have none. `mean_spearman_textbook`: mean
         over all pairs of 1 - 6 sum d^2 / (m (m^2 - 1)), m models, the formula for ranks without ties, as papers print
-        it; an undefined pair counts with what it gives.
+        it; an undefined pair counts with the value of this formula.
         NaN below 3 models or 2 templates, where there are no pairs; `mean_spearman` also where every pair is undefined.
 
     Source:
@@ -91,7 +91,7 @@ def ranking_consistency(variant: Codes, model: Codes, accuracy: Floats) -> Ranki
 
 
 class CorrectedRanking(NamedTuple):
-    """The mean rank correlation without the luck of the questions, and its bounds; NaN where undefined."""
+    """The mean rank correlation without luck of the questions, and its bounds; NaN where undefined."""
 
     corrected: float
     low: float
@@ -106,29 +106,33 @@ def corrected_ranking(
     value: Floats,
     seed: int,
 ) -> CorrectedRanking:
-    """Returns how alike templates would rank the models if luck of the questions had no part in their accuracies.
+    """Estimates how alike templates would rank the models if luck of the questions had no part in their accuracies.
 
     Models rank differently under two templates by luck alone where their accuracies are near each other: of templates
-    without any effect on six models the mean Spearman is .22, .60 and .88 at 50, 200 and 1,000 questions. In random halves of
-    the questions the luck of one half is not that of the other: the mean correlation of two templates over opposite
-    halves, divided by that of a template with itself, is without it (Spearman's correction for attenuation).
+    without any effect on six models the mean Spearman is .22, .60 and .88 at 50, 200 and 1,000 questions. In random
+    halves of the questions the luck of one half is independent of the other: the mean correlation of two templates over
+    opposite halves, divided by the one of a template with itself, is free of luck (Spearman's correction for
+    attenuation).
 
     Args:
         sample: shape (n,), dense codes of the questions.
         variant: shape (n,), dense codes of the templates.
         model: shape (n,), dense codes.
-        value: shape (n,), in [0, 1], one per (sample, variant, model), repetitions averaged. Missing cells are left out.
+        value: shape (n,), in [0, 1], one per (sample, variant, model), repetitions averaged. Missing cells are left
+            out.
         seed: of the 50 halvings.
 
     Returns:
-        `corrected`: the ratio of the means over halvings, clipped to [-1, 1], of the templates that have a value of each model;
-        `low`, `high`: the ratio -+ t standard errors, clipped as well, by the jackknife over 20 groups of questions: for
-        other questions, these templates and these models.
-        All NaN below three models, two templates or 20 questions, and where the correlation of a template with itself is not
-        told from 0: then the models cannot be told apart, and there is no ranking to agree on.
+        `corrected`: the ratio of the means over halvings, clipped to [-1, 1], of the templates that have a value of
+        each model;
+        `low`, `high`: the ratio -+ t standard errors, clipped as well, by the jackknife over 20 groups of questions:
+        for other questions, these templates and these models. All NaN below three models, two templates or 20
+        questions, and where the correlation of a template with itself is not distinguishable from 0: then the models
+        cannot be separated, and there is no ranking to agree on.
 
     A ranking in which one model is far from the others counts that distance in full: where the others' order is not
-    known within a template either, the corrected figure is too high (.77 and .66 for a truth of .49 at 50 and 200 questions).
+    known within a template either, the corrected figure is too high (.77 and .66 for a truth of .49 at 50 and 200
+    questions).
 
     Source:
         Spearman 1904 for the correction; Quenouille 1956 for the jackknife by groups.
@@ -138,7 +142,7 @@ def corrected_ranking(
 
 
 class RankingDifference(NamedTuple):
-    """How much more alike models rank under one way of scoring than under another, and its bounds; NaN where undefined."""
+    """How much more alike models rank under one way of scoring than under another, with bounds; NaN where undefined."""
 
     difference: float
     low: float
@@ -149,20 +153,21 @@ class RankingDifference(NamedTuple):
 def ranking_difference(
     sample: Codes, variant: Codes, model: Codes, value: Floats, other: Floats, seed: int
 ) -> RankingDifference:
-    """Compares how alike templates rank models under two ways of scoring the same answers, without the luck of the questions.
+    """Compares how alike templates rank models under two ways of scoring the same answers, without the questions' luck.
 
     Args:
         sample: shape (n,), dense codes of the questions.
         variant: shape (n,), dense codes of the templates.
         model: shape (n,), dense codes.
-        value: shape (n,), in [0, 1], the score of each (sample, variant, model), as of a judge.
-        other: shape (n,), the score of the same cells by the other way, as of a rule.
+        value: shape (n,), in [0, 1], the score of each (sample, variant, model), by a judge for example.
+        other: shape (n,), the score of the same cells by the other way, by a rule for example.
         seed: of the halvings and groups, which are the same for both.
 
     Returns:
-        `difference`, in [-2, 2]: `corrected` of `corrected_ranking` of `value` less that of `other`, neither clipped. `low` and
-        `high`: -+ t standard errors by the jackknife over the same 20 groups of questions, so what both have in common
-        cancels. All NaN where either of the two is.
+        `difference`, in [-2, 2]: `corrected` of `corrected_ranking` for `value` minus the same for `other`, neither
+        clipped.
+        `low` and `high`: -+ t standard errors by the jackknife over the same 20 groups of questions, so that common
+        parts cancel. All NaN where either of the two is.
     """
     of_value, of_other = (_without_luck(sample, variant, model, each, seed) for each in (value, other))
     if of_value is None or of_other is None:
@@ -172,7 +177,7 @@ def ranking_difference(
 
 
 def _within(figure: float, without: NDArray[np.float64], most: float) -> list[float]:
-    """A figure with the bounds that it has by leaving out groups, all of them within what it can be."""
+    # the figure and its jackknife bounds, clipped to its range
     half = t_quantile(_GROUPS - 1) * float(np.sqrt(jackknife_variance(without)))
     return [float(each) for each in np.clip([figure, figure - half, figure + half], -most, most)]
 
@@ -180,7 +185,8 @@ def _within(figure: float, without: NDArray[np.float64], most: float) -> list[fl
 def _without_luck(
     sample: Codes, variant: Codes, model: Codes, value: Floats, seed: int
 ) -> tuple[float, NDArray[np.float64]] | None:
-    """The correlation of two templates over that of a template with itself, of all questions and without each group of them."""
+    # the correlation of two templates over the one of a template with itself, for all questions and without each group
+    # of them
     if len(value) == 0:
         return None
     n, n_variants, n_models = (int(codes.max()) + 1 for codes in (sample, variant, model))
@@ -215,10 +221,9 @@ def _without_luck(
 
 
 def _opposite_halves(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float]:
-    """Returns the mean correlation over opposite halves of two templates, and of a template with itself; NaN where there is none.
-
-    first, second: shape (n_splits, 2, n_variants, n_models), the sums of the values of each half, and their numbers.
-    """
+    # Gives the mean correlation over opposite halves of two templates, and of a template with itself; NaN where there
+    # is none. first and second hold the sums of values of each half and their counts, in the shape (n_splits, 2,
+    # n_variants, n_models).
     scaled, is_ranked = [], []
     for half in (first, second):
         total, count = half[:, 0], half[:, 1]  # the total of no values is 0 but for rounding
@@ -236,5 +241,5 @@ def _opposite_halves(first: NDArray[np.float64], second: NDArray[np.float64]) ->
 
 
 def _centred_ranks(accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks over the last axis, ties by their average, less their mean: half of how many are smaller less how many are larger."""
+    # over the last axis, ties by their average: half of (how many are smaller minus how many are larger)
     return np.asarray(np.sign(accuracy[..., :, None] - accuracy[..., None, :]).sum(axis=-1) / 2, np.float64)

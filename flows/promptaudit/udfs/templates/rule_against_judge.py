@@ -1,4 +1,4 @@
-"""Measures how much of a rule's spread over templates is gone when a judge scores the same answers."""
+"""Measures how much of a rule's spread over templates disappears when a judge scores the same answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from promptaudit.udfs.templates.spread import (
 
 
 class RuleAgainstJudge(NamedTuple):
-    """The corrected spreads under a rule and under a judge, their difference, and the share removed; NaN where undefined."""
+    """The corrected spreads under a rule and a judge, their difference, and the share removed; NaN where undefined."""
 
     spread_rule: float
     spread_judge: float
@@ -48,8 +48,7 @@ class RuleAgainstJudge(NamedTuple):
 
 
 class _Comparison(NamedTuple):
-    """The difference rule - judge and the share 1 - judge / rule, each with its bounds."""
-
+    # the difference rule - judge and the share 1 - judge / rule, each with its bounds
     difference: float
     difference_low: float
     difference_high: float
@@ -59,7 +58,7 @@ class _Comparison(NamedTuple):
 
 
 def _compare(rule: NDArray[np.float64], judge: NDArray[np.float64], *, has_share: bool) -> _Comparison:
-    """Returns the comparison of two spreads of shape (1 + n_resamples,): of the table first, then of its resamples."""
+    # two spreads of shape (1 + n_resamples,): the table's first, then its resamples'
     difference = rule - judge
     share = np.full(len(rule), np.nan)
     np.divide(judge, rule, out=share, where=has_share & (rule > 0))
@@ -82,41 +81,41 @@ def rule_against_judge(
     seed: int,
     n_resamples: int,
 ) -> RuleAgainstJudge:
-    """Returns the spread over templates under a rule, under a judge, and the share of it that the judge removes.
+    """Computes the spread over templates under a rule, under a judge, and the share of it that the judge removes.
 
-    A judge that errs at random removes spread too, 20 % of any when it is wrong in 10 % of cases, and one whose errors go with
-    format, length or template makes spread. Where people ruled on answers under every template, the rectified figures are the
-    spread of what people would say (`prediction_powered`).
+    A judge that errs at random removes spread too, 20 % of any when it is wrong in 10 % of cases, and a judge whose
+    errors go with format, length or template adds spread. Where people ruled on answers under every template, the
+    rectified figures are the spread of people's accuracies (`prediction_powered`).
 
     Args:
         sample: shape (n,), codes.
         variant: shape (n,), codes of the templates.
         rule: shape (n,), in [0, 1], one per (sample, variant), the mean over repetitions; NaN is missing.
-        judge: shape (n,), the same of the judge. Cells that either lacks are left out.
-        rulable: shape (n,), as of `prediction_powered.rectified_accuracy`; NaN where nobody ruled on the task.
-        weight: shape (n,), likewise.
-        ruled_judged: shape (n,), likewise.
-        ruled_right: shape (n,), likewise.
+        judge: shape (n,), the same for the judge. Cells that either lacks are left out.
+        rulable: shape (n,), as in `prediction_powered.rectified_accuracy`; NaN where nobody ruled on the task.
+        weight: shape (n,), as `rulable`.
+        ruled_judged: shape (n,), as `rulable`.
+        ruled_right: shape (n,), as `rulable`.
         seed: of the bootstrap.
         n_resamples: B; 0 leaves bounds and shares undefined.
 
     Returns:
-        `spread_rule`, `spread_judge`: corrected standard deviations as of `spread.spread`, over the `n_samples` samples
+        `spread_rule`, `spread_judge`: corrected standard deviations as in `spread.spread`, over the `n_samples` samples
         for which every one of the `n_variants` templates has both values; `difference`: rule - judge;
         `share_removed`: 1 - judge / rule, at most 1 and negative where the judge sees more spread. `_low`, `_high`:
-        percentiles over B resamples of samples, the same draws for both, and wider where they do not hold the figure. A share is
-        NaN unless the lower bound of the
-        rule's corrected variance is above 0, so that there is a spread to remove; resamples without one (2.5 % at most)
-        are left out of its bounds. `std_rule`, `std_judge`: raw, ddof 1, over all cells that both have.
-        `spread_judge_rectified`: standard deviation over templates of their rectified accuracies, without what errors of rulings
-        and samples add, with the same draws; difference and share with it in the judge's place. Its bounds hold the error of the
-        rulings. NaN unless people ruled on LEAST_RULED samples under each template.
-        All but the raw figures are NaN below two templates or two such samples, and these below two templates. A judge whose
-        verdict on no sample differs between templates has a spread of 0 in every resample, and the share is 1 with
-        bounds [1, 1].
+        percentiles over B resamples of samples, the same draws for both, and wider where they do not include the
+        figure. A share is NaN unless the lower bound of the rule's corrected variance is above 0, so that there is a
+        spread to remove; resamples without one (2.5 % at most) are left out of its bounds. `std_rule`, `std_judge`:
+        raw, ddof 1, over all cells that both have.
+        `spread_judge_rectified`: standard deviation over templates of their rectified accuracies, without the part due
+        to errors of rulings and samples, with the same draws; difference and share with it in the judge's place. Its
+        bounds include the error of the rulings. NaN unless people ruled on LEAST_RULED samples under each template. All
+        but the raw figures are NaN below two templates or two such samples, and these below two templates. A judge
+        whose verdict on no sample differs between templates has a spread of 0 in every resample, and the share is 1
+        with bounds [1, 1].
 
-    Coverage of the bounds, nominal 95 %, at 50 to 400 samples x 12 templates: difference .90 to .996, shares of 0, .2, .5
-    and 1 .905 to 1.0, the wide ones where the rule's spread is barely shown.
+    Coverage of the bounds, nominal 95 %, at 50 to 400 samples x 12 templates: difference .90 to .996, shares of 0, .2,
+    .5 and 1 .905 to 1.0, the wide ones where the rule's spread is barely shown.
     """
     both = ~(np.isnan(rule) | np.isnan(judge))
     sample, variant = dense_codes(sample[both])[0], dense_codes(variant[both])[0]

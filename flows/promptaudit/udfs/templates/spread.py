@@ -1,4 +1,4 @@
-"""Measures the spread of accuracy over prompt templates, without what the luck of the questions adds to it."""
+"""Measures the spread of accuracy over prompt templates, without the part due to luck of the questions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import Codes, Floats
 
 PURPOSE = 5
-"""Of the resamples of samples, which all figures over templates share."""
+"""The purpose of the generator of resamples of samples, which all figures over templates share."""
 
 _ROUNDING = 1e-15  # of a variance of shares; a true one of this size is a spread of 3e-8
 
@@ -35,14 +35,14 @@ class Spread(NamedTuple):
 
 
 def variant_means(variant: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the mean value of each template over the samples it has, of shape (n_variants,), for dense codes."""
+    """Averages the values of each template over the samples it has, shape (n_variants,), for dense codes."""
     return np.asarray(np.bincount(variant, weights=value) / np.bincount(variant), np.float64)
 
 
 def complete_table(
     sample: NDArray[np.int64], variant: NDArray[np.int64], value: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Returns a table of samples x templates, of the samples that have a value under every template.
+    """Builds a table of samples x templates from the samples that have a value under every template.
 
     Args:
         sample: shape (n,), dense codes, n > 0.
@@ -60,19 +60,19 @@ def complete_table(
 def corrected_variances(
     table: NDArray[np.float64], weight: NDArray[np.float64], n_corrections: int
 ) -> NDArray[np.float64]:
-    """Returns the variance over templates of their means, less the part of it that is luck, in each resample of the samples.
+    """Computes the variance over templates of their means, minus the part due to luck, in each resample of the samples.
 
-    Var_ddof1(template means) - n_corrections MS_res / n, both of the resample. With d_iv a value less its sample's
+    Var_ddof1(template means) - n_corrections MS_res / n, both of the resample. With d_iv a value minus its sample's
     mean, MS_res (n - 1) = sum_i w_i sum_v d_iv^2 / (Q - 1) - n Var_ddof1: no resampled table is ever made.
 
     Args:
         table: shape (n, Q), n > 1, Q > 1, complete.
         weight: shape (n, n_resamples), how often each sample is drawn; each column sums to n.
-        n_corrections: 1 for the table itself. 2 for a resample, whose template means vary once around the table's, which
-            vary once around the truth.
+        n_corrections: 1 for the table itself. 2 for a resample, whose template means vary once around the table's,
+            which vary once around the truth.
 
     Returns:
-        Shape (n_resamples,), not floored: negative where templates differ by less than luck has them differ.
+        Shape (n_resamples,), not floored: negative where templates differ by less than luck explains.
     """
     n, q = table.shape
     own = table - table.mean(axis=1, keepdims=True)
@@ -83,19 +83,19 @@ def corrected_variances(
 
 
 def without_rounding(variance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns variances of shares with 0 in the place of what is rounding."""
+    """Replaces variances of shares that are only rounding by 0."""
     return np.where(np.abs(variance) <= _ROUNDING, 0.0, variance)
 
 
 def corrected_variance(table: NDArray[np.float64]) -> float:
-    """Returns Var_ddof1(template means) - MS_res / n of a complete table of shape (n, Q), n > 1, Q > 1; not floored."""
+    """Computes Var_ddof1(template means) - MS_res / n of a complete table, shape (n, Q), n > 1, Q > 1; not floored."""
     return float(corrected_variances(table, np.ones((len(table), 1)), 1)[0])
 
 
 def bootstrap_variances(
     tables: Sequence[NDArray[np.float64]], seed: int, n_resamples: int
 ) -> list[NDArray[np.float64]]:
-    """Returns corrected variances of seeded resamples of samples, the same draws for every table.
+    """Computes corrected variances of seeded resamples of samples, the same draws for every table.
 
     Args:
         tables: each of shape (n, Q), n > 1, Q > 1, complete.
@@ -114,7 +114,7 @@ def bootstrap_variances(
 
 
 def root(variance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the standard deviation of a corrected variance, 0 where that is negative; NaN stays NaN."""
+    """Takes the standard deviation of a corrected variance, 0 where the variance is negative; NaN stays NaN."""
     return np.sqrt(np.maximum(variance, 0.0))
 
 
@@ -126,10 +126,10 @@ def spread(
     seed: int,
     n_resamples: int,
 ) -> Spread:
-    """Returns how far accuracy varies over prompt templates.
+    """Measures how far accuracy varies over prompt templates.
 
     Templates without any effect still differ in accuracy by the luck of single answers: .027 of raw standard deviation
-    at 100 questions in a simulation. The corrected one takes luck away; it estimates the deviation that these very
+    at 100 questions in a simulation. The corrected deviation removes luck: it estimates the deviation that these very
     templates would show with endless questions of the same kind.
 
     Args:
@@ -140,13 +140,13 @@ def spread(
         n_resamples: B; 0 leaves the bounds undefined.
 
     Returns:
-        `mean`, `std` (ddof 0), `std_sample` (ddof 1, NaN for one template), `range` (largest less smallest): of the
+        `mean`, `std` (ddof 0), `std_sample` (ddof 1, NaN for one template), `range` (largest minus smallest): of the
         templates' accuracies, each the mean over the samples it has.
         `std_corrected`: sqrt(Var_ddof1 - MS_res / n), 0 where that is negative, from the `n_samples_complete` samples
         that have a value under every template; MS_res is the residual mean square of samples x templates.
-        `std_corrected_low`, `_high`: percentiles over B resamples of samples, each with 2 MS_res / n taken off, then
-        floored at 0, and wider where they do not hold the figure.
-        `variance_corrected_low`: the lower one before root and floor; 0 or less says that no effect of
+        `std_corrected_low`, `_high`: percentiles over B resamples of samples, each with 2 MS_res / n subtracted, then
+        floored at 0, and wider where they do not include the figure.
+        `variance_corrected_low`: the lower percentile before root and floor; 0 or less means that no effect of
         templates is shown. Corrected figures are NaN below two templates or two complete samples. A table in which no
         sample differs between templates gives 0 with bounds [0, 0].
         All NaN without values.

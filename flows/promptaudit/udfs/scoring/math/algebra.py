@@ -1,15 +1,17 @@
-r"""Compares two formulas with latex2sympy2_extended's parser and math-verify. It imports sympy, so the worker alone imports it.
+r"""Compares two formulas with latex2sympy2_extended's parser and math-verify.
+
+It imports sympy, so only the worker imports it.
 
 Formulas are as `formula` writes them. Decimals are exact (0.5 is 1/2, 1.4142 is not `\sqrt{2}`); letters are real
-numbers and keep their names, so that `x + 1` is not `y + 1`. Equal are
+numbers and keep their names, so that `x + 1` is not `y + 1`. These are equal:
 
 - values that do not differ by 1e-15 as numbers, letters set to positive fractions, and that math-verify finds equal;
-- matrices entry by entry; tuples, which open intervals are too, in their order; other intervals by their ends;
-- finite sets, which lists (`1, 2` or `x=1 or x=2`) are too, in any order; other sets where no element is in one alone.
+- matrices entry by entry; tuples, including open intervals, in their order; other intervals by their ends;
+- finite sets, including lists (`1, 2` or `x=1 or x=2`), in any order; other sets where no element is in one alone.
   `(1,2)` is not `\{1,2\}`, `[0,1)` is not `[0,1]`, 5 is not `\{5\}`;
 - equations and inequalities with the same solutions, and an inequality and its solutions: `x<3` and `(-\infty,3)`;
-- an equation that gives a name and what it names: `x=5`, `f(x)=5` or `x \in S` and the right side alone. One of
-  numbers alone, `2+3=5`, is its right side.
+- an equation that names a value and the value alone: `x=5`, `f(x)=5` or `x \in S` and their right side. An equation
+  of numbers alone, `2+3=5`, counts as its right side.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ Algebra = Any  # sympy has no types
 
 N_POINTS = 3
 DIGITS = 30
-PROOF_DIGITS = 50  # of two numbers that are no plain ones, as math-verify compares them
+PROOF_DIGITS = 50  # for math-verify's comparison of two numbers
 DIFFERENCE = Rational(1, 10**15)
 
 _NAMES_AS_WRITTEN = ConversionConfig(lowercase_symbols=False)
@@ -44,7 +46,7 @@ _SLOW_AT_POINTS = (*_TO_BE_DONE, AppliedUndef)
 
 
 def compare(answer: str, reference: str) -> Equality:
-    """Returns whether two formulas are equal, and None; or None and why it is unknown: `unreadable` or `too much memory`."""
+    """Decides whether two formulas are equal; None with a reason, `unreadable` or `too much memory`, if unknown."""
     try:
         return _are_equal(_parsed(answer), _parsed(reference)), None
     except MemoryError:
@@ -54,8 +56,7 @@ def compare(answer: str, reference: str) -> Equality:
 
 
 class _Parser(_Latex2Sympy):  # type: ignore[misc]  # it has no types
-    """The parser with numbers of its own: latex2sympy2_extended's go through `sympify`, which is Python's `eval`."""
-
+    # numbers of its own: latex2sympy2_extended passes them through `sympify`, which is Python's `eval`
     def __init__(self, mode: int) -> None:
         super().__init__(is_real=True, config=_NAMES_AS_WRITTEN)
         self.mode = mode
@@ -110,7 +111,7 @@ def _is_relation(formula: Algebra) -> bool:
 
 
 def _without_names(answer: Algebra, reference: Algebra) -> tuple[Algebra, Algebra]:
-    """Both sides without `x =` where one has it alone, or both have the same."""
+    # drops `x =` where one side alone has it, or both have the same
     (name, value), (reference_name, reference_value) = _definition(answer), _definition(reference)
     if name is not None and reference_name is not None:
         return (value, reference_value) if name == reference_name else (answer, reference)
@@ -122,7 +123,7 @@ def _without_names(answer: Algebra, reference: Algebra) -> tuple[Algebra, Algebr
 
 
 def _definition(formula: Algebra) -> tuple[Algebra, Algebra]:
-    """Returns the name that an equation gives and what it names; None and the formula where it is no such equation."""
+    # the name that an equation gives and the value; None and the formula where it is no such equation
     if isinstance(formula, And) and all(isinstance(part, Eq) for part in formula.args):
         sides = getattr(formula, "_unsorted_args", formula.args)  # a = b = c
         formula = Eq(sides[0].lhs, sides[-1].rhs, evaluate=False)
@@ -137,7 +138,7 @@ def _definition(formula: Algebra) -> tuple[Algebra, Algebra]:
 
 
 def _solutions(formula: Algebra) -> Algebra:
-    """Returns the set of numbers for which a relation holds, where it has one unknown; anything else is given back."""
+    # the set of numbers for which a relation in one unknown holds; anything else comes back as it is
     try:
         return formula.as_set() if _is_relation(formula) and not isinstance(formula, Eq) else formula
     except (AttributeError, NotImplementedError):
@@ -150,13 +151,13 @@ def _values_are_equal(answer: Algebra, reference: Algebra) -> bool:
         return bool(answer == reference)
     if _differ_at_a_point(answer, reference):
         return False
-    if isinstance(answer, Symbol) or isinstance(reference, Symbol):  # of these math-verify compares the names alone
+    if isinstance(answer, Symbol) or isinstance(reference, Symbol):  # math-verify compares symbols by name alone
         return bool(sympy.simplify(answer - reference) == 0)
     return _verified(answer, reference)
 
 
 def _differ_at_a_point(answer: Algebra, reference: Algebra) -> bool:
-    """Returns whether two values differ as numbers: quickly seen, where proving that they do not may take for ever."""
+    # a difference in numbers is seen quickly, where a proof of equality may never end
     if answer.has(*_SLOW_AT_POINTS) or reference.has(*_SLOW_AT_POINTS):
         return False
     letters = sorted(answer.free_symbols | reference.free_symbols, key=str)
@@ -199,9 +200,9 @@ def _entries(formula: Algebra) -> tuple[Algebra, ...]:
 
 
 def _finite_sets_are_equal(answer: Algebra, reference: Algebra) -> bool:
-    """Returns each in the other: sqrt(8) and 2 sqrt(2) are one element that sympy keeps twice."""
+    # each member is looked for in the other set: sympy keeps sqrt(8) and 2 sqrt(2) as two elements
     (names, members), (reference_names, reference_members) = _named(answer), _named(reference)
-    if len(names) > 1 or len(reference_names) > 1:  # x=1, y=2: what is named by several is equal with its names alone
+    if len(names) > 1 or len(reference_names) > 1:  # x=1, y=2: several names must be the same ones on both sides
         members, reference_members = answer.args, reference.args
         if names != reference_names:
             return False
@@ -213,7 +214,7 @@ def _finite_sets_are_equal(answer: Algebra, reference: Algebra) -> bool:
 
 
 def _named(formula: Algebra) -> tuple[set[Algebra], list[Algebra]]:
-    """Returns the names that the members of a set are given, None for one without, and the members without their names."""
+    # the names given to members, None for a member without one, and the members without names
     definitions = [_definition(member) for member in formula.args]
     return {name for name, _ in definitions}, [value for _, value in definitions]
 
@@ -252,6 +253,6 @@ _PATHS = (
 
 
 def warm_up() -> None:
-    """Compares formulas of every kind once, so that the parser's tables and sympy's modules are loaded before a fork."""
+    """Compares formulas of every kind once, which loads the parser's tables and sympy's modules before a fork."""
     for answer, reference in _PATHS:
         compare(answer, reference)

@@ -4,9 +4,10 @@ r"""Compares a completion's final answer with a reference answer as mathematics.
 
 - Both are plain numbers (`number`): compared exactly, without any computer algebra. 0.333 is not 1/3, 50% is 1/2,
   `50 years` answers `50` but `50` does not answer `50 years`; signs and names of currencies and degrees are dropped.
-- The two texts are the same but for spacing, `\text{}`, the signs around them and, of words, capitals: equal. `(B)` is `B`.
-- Both read as formulas (`formula`): compared by sympy and math-verify in a process apart (`worker`), which
-  a hostile formula can neither hang, nor exhaust, nor leave (`algebra` says what is equal there).
+- The two texts are the same but for spacing, `\text{}`, the signs around them and, of words, capitals: equal. `(B)` is
+  `B`.
+- Both read as formulas (`formula`): compared by sympy and math-verify in a separate process (`worker`), which
+  a hostile formula can neither hang, nor exhaust, nor leave (`algebra` lists the rules).
 - Anything else is unscored, with a reason. Words are read nowhere: "fifty" is not 50.
 """
 
@@ -32,7 +33,7 @@ from promptaudit.udfs.scoring.math.pool import MathProcess
 from promptaudit.udfs.sql_function import sql_function
 
 SECONDS_PER_PAIR = 1.5
-"""Wall time after which a comparison of two formulas is ended."""
+"""The comparison of two formulas ends after so much wall time."""
 
 _MAX_KEPT = 100_000  # comparisons kept between calls: about 30 MB
 _WRAPPERS = re.compile(r"\\(?:text(?:rm|bf|it)?|math(?:rm|bf|it)|mbox)\s*\{([^{}]*)\}")
@@ -40,11 +41,11 @@ _INVISIBLE = re.compile(r"\\(?:left|right|displaystyle)(?![A-Za-z])|\\[,;:! ]|\s
 
 
 class MathReading(NamedTuple):
-    """One comparison: whether an answer is equal to a reference, and, where that is unknown (None), the reason.
+    """One comparison: whether an answer equals a reference; where that is unknown (None), the reason.
 
-    The reasons: `no answer` (the completion has none), `no reference` (there is none, or it is blank), `unreadable` (one
-    of the two is no formula), `too long` (over 1,000 characters, or digits in an exponent), `timeout` and `too much
-    memory` (the comparison was ended).
+    The reasons: `no answer` (the completion has none), `no reference` (there is none, or it is blank), `unreadable`
+    (one of the two is no formula), `too long` (over 1,000 characters, or digits in an exponent), `timeout` and `too
+    much memory` (the comparison was ended).
     """
 
     is_equal: bool | None
@@ -52,14 +53,14 @@ class MathReading(NamedTuple):
 
 
 class MathEqual:
-    """A comparison of final answers with references. Its worker starts once, with the first pair that needs it.
+    """Compares final answers with references. Its worker starts once, with the first pair that needs it.
 
     Several threads may share one. `close`, or the end of the `with` block, ends the worker; so does the end of this
-    process, however it comes. A pair of formulas takes 1.5 s at the most once the worker has started.
+    process, of whatever cause. A pair of formulas takes 1.5 s at the most once the worker has started.
 
     Args:
         seconds_per_pair: wall time after which a comparison is ended as `timeout`.
-        n_processes: comparisons that run side by side, each in up to 1 GiB; 0 is one a processor, four at the most.
+        n_processes: comparisons that run at the same time, each in up to 1 GiB; 0 is one a processor, four at the most.
     """
 
     def __init__(self, seconds_per_pair: float = SECONDS_PER_PAIR, n_processes: int = 0) -> None:
@@ -81,11 +82,11 @@ class MathEqual:
             self._process.close()
 
     def equal(self, completion: str, references: Sequence[str]) -> MathReading:
-        """Returns whether the completion's final answer equals one of the references; errors as of `equal_all`."""
+        """Compares the completion's final answer with the references; errors as in `equal_all`."""
         return self.equal_all([(completion, references)])[0]
 
     def equal_all(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[MathReading]:
-        """Returns the comparisons of many completions with their references; a pair that is repeated is compared once.
+        """Compares many completions with their references; a repeated pair is compared once.
 
         Args:
             pairs: completion and its references.
@@ -114,39 +115,38 @@ class MathEqual:
             decided = {job: self._kept[job] for job in jobs if job in self._kept} | dict(found)
             if len(self._kept) + len(unknown) > _MAX_KEPT:
                 self._kept.clear()
-            # what was ended may have been so for want of a processor: the next call tries again
+            # a comparison may have been ended for lack of a processor: the next call tries again
             self._kept.update((job, decided[job]) for job in unknown if decided[job].reason in (None, "unreadable"))
             return decided
 
 
+# The comparison of a whole build; its worker starts with the first formula and ends with the process.
 _OF_BUILD = MathEqual()
-"""The comparison of a whole build; its worker starts with the first formula and ends with the process."""
 
 
 @sql_function(at_once=True)
 def math_equal(completion: Sequence[str], references: Sequence[list[str] | None]) -> list[MathReading]:
-    """Returns whether each completion's final answer, less a reasoning block before it, equals a reference."""
+    """Decides whether each completion's final answer, without a reasoning block before it, equals a reference."""
     pairs = zip(completion, references, strict=True)
     return _OF_BUILD.equal_all([(parted(text).answer, known or []) for text, known in pairs])
 
 
 @sql_function(at_once=True)
 def math_boxed(completion: Sequence[str], references: Sequence[list[str] | None]) -> list[MathReading]:
-    r"""Returns `math_equal` of what the last `\boxed{}` or `\fbox{}` holds; a completion without one has no answer."""
+    r"""Runs `math_equal` on the content of the last `\boxed{}` or `\fbox{}`; a completion without one has no answer."""
     boxes = [boxed_answer(parted(text).answer) for text in completion]
     alone = ["" if box is None else rf"\boxed{{{box}}}" for box in boxes]
     return _OF_BUILD.equal_all([(box, known or []) for box, known in zip(alone, references, strict=True)])
 
 
 class _Job(NamedTuple):
-    """Two formulas for the worker."""
-
+    # two formulas for the worker
     answer: str
     reference: str
 
 
 def _compared(completion: str, references: Sequence[str]) -> list[MathReading | _Job]:
-    """Returns what each reference comes to, as far as this process can tell."""
+    # one entry for each reference: a reading where this process can decide, else a job
     stated = [answer for answer in map(reference_answer, references) if answer]
     if not stated:
         return [MathReading(None, "no reference")]
@@ -176,7 +176,7 @@ def _compared_texts(answer: str, reference: str) -> MathReading | _Job:
 
 @functools.lru_cache(maxsize=2**12)
 def _formula(text: str) -> Formula | str:
-    """Returns a text's formula, or the reason why it has none."""
+    # or the reason why there is none
     try:
         return read_formula(tidied(text)) if len(text) <= MAX_READ_AS_ONE else "too long"
     except UnreadableFormula:
@@ -186,7 +186,7 @@ def _formula(text: str) -> Formula | str:
 
 
 def _unwrapped(text: str) -> str:
-    """Returns a text without what does not show, and without what tells how it is set."""
+    # without invisible characters and layout commands
     if len(text) > MAX_READ_AS_ONE:
         return text
     words = " ".join(_INVISIBLE.sub(" ", _WRAPPERS.sub(r"\1", tidied(text))).split())

@@ -1,18 +1,17 @@
 r"""Finds the final answer in a completion, in time linear in its length.
 
-The first of these that the text has:
-
-1. the last closed `\boxed{}` or `\fbox{}`, or a number or letter behind one without braces;
+It takes the first of these that the text has:
+1. the content of the last closed `\boxed{}` or `\fbox{}`, or a number or letter behind one without braces;
 2. the whole text, where it reads as mathematics;
-3. what follows the last `####`, where that reads as mathematics (others are headings);
-4. what follows the last "answer is", "answer:" or "answer =", a few words between allowed ("the answer to this is");
-5. in the last line, what follows the last "is", "are", "equals" or `=` outside of formulas ("therefore, the sum is 7"),
-   where mathematics is found in it;
+3. the text behind the last `####`, where it reads as mathematics (others are headings);
+4. the text behind the last "answer is", "answer:" or "answer =", a few words between allowed ("the answer to this is");
+5. in the last line, the text behind the last "is", "are", "equals" or `=` outside of formulas ("therefore, the sum is
+   7"), where it contains mathematics;
 6. in the last line, the last formula between dollar signs or the like, else the last number with the word behind it;
-7. the whole text, where it is no more than four words.
+7. the whole text, where it has at most four words.
 
-What follows a marker is its sentence where that reads as mathematics, else the formula or number it starts with, else
-its last formula, else its last number, else up to four words. Words are given as they are: "fifty" is never 50.
+The text behind a marker is its sentence where that reads as mathematics, else the formula or number it starts with,
+else its last formula, else its last number, else up to four words. Words are kept as they are: "fifty" is never 50.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MAX_READ_CHARACTERS = 100_000
 """A final answer is looked for in this many characters from the end."""
 
 MAX_READ_AS_ONE = 2_000
-"""Longest sentence or line that is read, cut off behind (a last line: before) these characters."""
+"""A longer sentence or line is read up to this many characters from its start, a last line from its end."""
 
 MAX_WORDS = 4
 
@@ -65,11 +64,14 @@ _NUMBER = re.compile(r"-?[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
 def final_answer(completion: str) -> str | None:
-    """Returns the final answer of a completion as it is written there, None where there is none; it may be blank or too long."""
+    """Finds the final answer of a completion, as it is written there; None where there is none.
+
+    It may be blank or too long.
+    """
     text = _encodable(completion[-MAX_READ_CHARACTERS:]).strip()
     end = answer_end(text, is_reasoned=True)
     found = _final_answer(text[:end].strip())
-    is_answer = end == len(text) or (found is not None and is_mathematics(found))  # and no greeting before a question
+    is_answer = end == len(text) or (found is not None and is_mathematics(found))  # not a greeting before a question
     return found if is_answer else _final_answer(text)
 
 
@@ -97,7 +99,7 @@ def _final_answer(text: str) -> str | None:
 
 
 def _without_currency(text: str) -> str:
-    """A text without the dollar signs of amounts, which are no bounds of formulas."""
+    # the dollar signs of amounts are no bounds of formulas
     if "$" not in text:
         return text
     formulas = [match.span() for match in _SEGMENT.finditer(text) if is_mathematics(_inside(match))]
@@ -113,7 +115,7 @@ def _doubts() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _is_not_given(line: str, stated: str) -> bool:
-    """Whether a line denies or doubts its answer right before it, asks, or says that none is given."""
+    # the line denies or doubts its answer right before it, asks, or says that it gives none
     line = line[-MAX_READ_AS_ONE:]
     place = line.rfind(stated)
     if place < 0 or is_mathematics(line):
@@ -123,19 +125,19 @@ def _is_not_given(line: str, stated: str) -> bool:
 
 
 def boxed_answer(completion: str) -> str | None:
-    r"""Returns what the last closed `\boxed{}` or `\fbox{}` of a completion holds, None where there is none."""
+    r"""Reads the content of the last closed `\boxed{}` or `\fbox{}` of a completion; None where there is none."""
     return _last_box(_encodable(completion[-MAX_READ_CHARACTERS:]))
 
 
 def reference_answer(reference: str) -> str:
-    """Returns the answer of a reference: what is in its box, else behind its last `####` (as in GSM8K), else all of it."""
+    """Reads the answer of a reference: the content of its box, else behind its last `####` (as in GSM8K), else all."""
     text = _encodable(reference[-MAX_READ_CHARACTERS:]).strip()
     box = _last_box(text)
     return box if box is not None else _behind_hashes(text) or text
 
 
 def is_mathematics(text: str) -> bool:
-    """Returns whether all of a text can be read as a number or a formula."""
+    """Tests whether all of a text reads as a number or a formula."""
     if stated_quantity(text) is not None:
         return True
     if len(text) > MAX_READ_AS_ONE:
@@ -152,14 +154,14 @@ def is_mathematics(text: str) -> bool:
 
 @functools.lru_cache(maxsize=2**13)
 def stated_quantity(text: str) -> Quantity | None:
-    """Returns the plain number that a text is once it is tidied, None where it is something else."""
+    """Reads the plain number that a text is once it is tidied; None where it is something else."""
     return read_quantity(tidied(text)) if len(text) <= MAX_READ_AS_ONE else None
 
 
 def tidied(text: str) -> str:
-    """Returns a text in LaTeX's signs, without what stands around an answer and without degree, currency and thousands' signs.
+    """Writes a text in LaTeX's signs; removes marks around an answer, degrees, currencies and thousands' signs.
 
-    Degrees stay degrees where a sine or the like is taken of them; a repeating decimal becomes its fraction.
+    Degrees stay where a sine or the like is taken of them; a repeating decimal becomes its fraction.
     """
     if not text.isascii():
         text = text.translate(_CHARACTERS)
@@ -177,7 +179,7 @@ def _fraction(repeating: re.Match[str]) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Returns the text with each half of a surrogate pair replaced: RE2 reads UTF-8."""
+    # RE2 reads UTF-8, which cannot hold half a surrogate pair
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -208,7 +210,7 @@ def _behind_hashes(text: str) -> str | None:
 
 
 def _last_end(pattern: re2._Regexp, text: str) -> int:
-    """Where the last match ends, 0 without any."""
+    # 0 without a match
     end = 0
     for match in pattern.finditer(text):
         end = match.end()
@@ -216,7 +218,7 @@ def _last_end(pattern: re2._Regexp, text: str) -> int:
 
 
 def _stated(text: str, *, takes_words: bool) -> str | None:
-    """Returns the answer that a text opens with, else the last one of its first sentence."""
+    # the answer that a text opens with, else the last one of its first sentence
     text = text[:MAX_READ_AS_ONE]
     end = _SENTENCE_END.search(text)
     sentence = (text[: end.start()] if end else text).strip()
@@ -224,7 +226,7 @@ def _stated(text: str, *, takes_words: bool) -> str | None:
         return sentence
     formulas = [match for match in _SEGMENT.finditer(sentence) if is_mathematics(_inside(match))]
     words = sentence.split()
-    if words and words[0].lower() == "not":  # "not 5" is no answer, and 5 least of all
+    if words and words[0].lower() == "not":  # "not 5" gives no answer
         return ""
     if formulas and formulas[0].start() == 0:
         return _inside(formulas[0])
@@ -238,7 +240,6 @@ def _stated(text: str, *, takes_words: bool) -> str | None:
 
 
 def _concluded(line: str) -> str | None:
-    """Returns the answer in a completion's last line."""
     line = line[-MAX_READ_AS_ONE:]
     formulas = [match for match in _SEGMENT.finditer(line) if is_mathematics(_inside(match))]
     prose = line
@@ -261,12 +262,12 @@ def _last_number(words: list[str]) -> str | None:
 
 
 def _number_at(words: list[str], at: int) -> str | None:
-    """Returns the number in a word, with a whole number before a fraction and a unit behind it; None where it has no digit."""
+    # with a whole number before a fraction and a unit behind it; None where the word has no digit
     match = _NUMBER.search(words[at])
     if match is None:
         return None
     word = words[at].strip("()[]\"'?!" + _BEHIND)
-    is_tex = not _TEX.isdisjoint(word)  # half of a formula: "1" is not what \frac{1}{2 says
+    is_tex = not _TEX.isdisjoint(word)  # half of a formula: \frac{1}{2 is not "1"
     number = word if is_tex or is_mathematics(word) else match[0]
     is_whole = number == words[at]
     if at and "/" in number and words[at - 1].isdigit():

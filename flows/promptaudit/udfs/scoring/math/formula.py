@@ -1,11 +1,12 @@
-r"""Reads an answer's text as a formula, and writes it anew as the LaTeX that the worker's parser is given.
+r"""Reads an answer's text as a formula, and writes it again as the LaTeX for the worker's parser.
 
-This is the gate of `math_equal`: only what `vocabulary` names, numbers and letters are ever written, so nothing else of
-a completion reaches the parser. It has to be: sympy sums a series numerically by writing the names of its symbols into
-Python code, so that `math_verify.verify` (0.9) runs the CODE of a parsed `\sum_{n=0}^{\infty} \frac{\text{CODE}^n}{n!}`.
+This is the gate of `math_equal`: only the names of `vocabulary`, numbers and letters are ever written, so nothing else
+of a completion reaches the parser. It has to be: sympy sums a series numerically by writing the names of its symbols
+into Python code, so that `math_verify.verify` (0.9) runs the CODE of a parsed `\sum_{n=0}^{\infty}
+\frac{\text{CODE}^n}{n!}`.
 
-Plain writing is understood beside LaTeX: `x**2`, `x^(1/2)`, `x^10`, `sqrt(2)`, `2*pi`, `<=`, `1,000`, `x=1 or x=2`. `i`
-is the imaginary unit, except beside a sum or product, where it counts.
+Plain writing is understood besides LaTeX: `x**2`, `x^(1/2)`, `x^10`, `sqrt(2)`, `2*pi`, `<=`, `1,000`, `x=1 or x=2`.
+`i` is the imaginary unit, except in a text with a sum or product, where it is an index.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from promptaudit.udfs.scoring.math.vocabulary import (
 )
 
 MAX_CHARACTERS = 1_000
-"""Longest answer compared as mathematics."""
+"""A longer answer is not compared as mathematics."""
 
 MAX_DEPTH = 40
-"""Deepest nesting of groups, brackets and matrices."""
+"""Groups, brackets and matrices may nest to this depth."""
 
 MAX_EXPONENT_DIGITS = 4
 
@@ -49,22 +50,22 @@ _OVERLONG = re.compile(rf"(?<![0-9.])[0-9]{{{MAX_EXPONENT_DIGITS + 1}}}").search
 
 
 class UnreadableFormula(ValueError):
-    """The error of a text that is empty or holds a sign or word that no formula here may have."""
+    """Says that a text is empty or has a sign or word that no formula may have here."""
 
 
 class OverlongFormula(ValueError):
-    """The error of a text that is larger than any answer: too many characters, or too many digits in an exponent."""
+    """Says that a text is larger than any answer: too many characters, or too many digits in an exponent."""
 
 
 class Formula(NamedTuple):
-    r"""A formula as LaTeX for the parser, and the words (as of `unit_words`) of the unit behind it in `\text{}`."""
+    r"""A formula as LaTeX for the parser, and the words (by `unit_words`) of the unit behind it in `\text{}`."""
 
     latex: str
     unit: tuple[str, ...]
 
 
 def read_formula(text: str) -> Formula:
-    """Returns the formula of a text that `final_answer.tidied` gave.
+    """Reads the formula of a text that `final_answer.tidied` gave.
 
     Raises:
         UnreadableFormula: a word of more than three letters, a sign or command that `vocabulary` does not name, braces
@@ -85,13 +86,12 @@ def read_formula(text: str) -> Formula:
         latex = latex[1:-1].rstrip()  # the brackets of an array
     if latex.count(r"\pm ") == 1 and not any(sign in latex for sign in (",", "[", r"\{")):
         latex = latex.replace(r"\pm ", "+") + ", " + latex.replace(r"\pm ", "-")
-    # the parser takes I^2 for I, and is ten times as fast where it need not ask whether x^2 is one name; e^x has its own rule
+    # the parser reads I^2 as I, and is ten times as fast where x^2 cannot be one name; e^x has its own rule
     return Formula(_RAISED_LETTER.sub(r"{\1}^", latex), unit)
 
 
 class _Reader:
-    """A reader of tokens from left to right that writes each anew, with the arguments that TeX would give it."""
-
+    # reads tokens from left to right and writes each again, with the arguments that TeX would give it
     def __init__(self, text: str) -> None:
         self.tokens: list[str] = _TOKEN.findall(text)
         self.at = 0
@@ -103,7 +103,7 @@ class _Reader:
         self.imaginary = "i" if counts else "I"
 
     def until(self, stop: str | None) -> str:
-        """Returns everything up to `stop`, which is passed over; None is the end of the text."""
+        # passes over `stop`; None is the end of the text
         self.enter()
         parts: list[str] = []
         while self.at < len(self.tokens) and self.tokens[self.at] != stop:
@@ -114,7 +114,7 @@ class _Reader:
         return "".join(parts)
 
     def until_bracket(self) -> str:
-        """Returns everything up to the bracket that closes the one just passed."""
+        # up to the bracket that closes the one just passed
         self.enter()
         outside, parts = self.n_open, [""]
         self.n_open += 1
@@ -124,26 +124,22 @@ class _Reader:
         return "".join(parts[:-1])
 
     def enter(self) -> None:
-        """Goes one level deeper; raises UnreadableFormula beyond `MAX_DEPTH`."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UnreadableFormula
 
     def take(self) -> str:
-        """Returns the current token and passes over it."""
         if self.at >= len(self.tokens):
             raise UnreadableFormula
         self.at += 1
         return self.tokens[self.at - 1]
 
     def peek(self) -> str:
-        """Returns the next token that is no white space and makes it the current one; empty at the end."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def next(self) -> str:
-        """Returns one token with its arguments, written anew."""
         token = self.take()
         if token in ("^", "_"):
             return self.raised() if token == "^" else self.lowered()  # noqa: S105 - a token of TeX
@@ -157,7 +153,7 @@ class _Reader:
         return self.rarer(token)
 
     def rarer(self, token: str) -> str:
-        """Returns a command, a group, a space or a power in Python's writing, written anew."""
+        # a command, a group, a space or a power in Python's notation
         if _SPACE(token):
             return " "
         if token == "{":  # noqa: S105
@@ -169,7 +165,6 @@ class _Reader:
         return self.command(RENAMED.get(token[1:], token[1:]))
 
     def sign(self, sign: str) -> str:
-        """Returns a sign, and counts it where it is a bracket."""
         self.n_open += (sign in ("(", "[", "\\{")) - (sign in (")", "]", "\\}"))
         self.n_bars += sign == "|"
         if self.n_open > MAX_DEPTH or self.n_bars > MAX_DEPTH:
@@ -177,7 +172,6 @@ class _Reader:
         return WRITTEN_AS[sign]
 
     def command(self, name: str) -> str:
-        """Returns a command of TeX, given without its backslash, written anew."""
         if name in WRITTEN_AS:
             return self.sign(name)
         if is_function(name) or is_sign(name):
@@ -190,7 +184,6 @@ class _Reader:
         return self.command_with_arguments(name)
 
     def command_with_arguments(self, name: str) -> str:
-        """Returns a fraction, root, matrix, or letters in another type, written anew."""
         if name in ("frac", "binom"):
             return rf"\{name}{{{self.argument()}}}{{{self.argument()}}}"
         if name == "sqrt":
@@ -206,7 +199,6 @@ class _Reader:
         raise UnreadableFormula
 
     def word(self, word: str) -> str:
-        """Returns letters, written anew: a name of a function or sign, or else a product."""
         if word in WORDS:
             return WORDS[word]
         if word == "sqrt":
@@ -219,13 +211,13 @@ class _Reader:
         return word.replace("i", self.imaginary)
 
     def is_beside_a_word(self, word: str) -> bool:
-        """Returns whether letters with no meaning in formulas come next: "we get" is prose, and "x y" is not."""
+        # "we get" is prose, and "x y" is not
         after = next((token for token in self.tokens[self.at : self.at + 2] if not token.isspace()), "")
         is_word = after.isascii() and after.isalpha() and not is_name(after)
         return is_word and len(word) + len(after) > len("xy") and not is_differential(after)
 
     def number(self, number: str) -> str:
-        """Returns a number; groups of three digits are joined where no bracket could make them a list."""
+        # groups of three digits are joined where no bracket could make them a list
         if self.n_open == 0 and self.depth == 1 and len(number) <= LONGEST_NAME:
             while self.tokens[self.at : self.at + 1] == [","] and self.at + 1 < len(self.tokens):
                 whole, _, _ = self.tokens[self.at + 1].partition(".")
@@ -236,7 +228,7 @@ class _Reader:
         return "0" + number if number[0] == "." else number
 
     def argument(self) -> str:
-        """Returns TeX's next argument, written anew: a group, or one character or command."""
+        # TeX takes a group, or one character or command
         token = self.peek()
         if token == "{":  # noqa: S105
             self.at += 1
@@ -250,14 +242,13 @@ class _Reader:
         return argument
 
     def bracketed_or_argument(self) -> str:
-        """Returns `(1/2)` as a whole, as it is written outside TeX, or TeX's next argument."""
+        # outside TeX people write `(1/2)` as one argument
         if self.peek() == "(":
             self.at += 1
             return self.until_bracket()
         return self.argument()
 
     def root(self) -> str:
-        """Returns a root with its degree, written anew."""
         degree = ""
         if self.peek() == "[":
             self.at += 1
@@ -265,7 +256,7 @@ class _Reader:
         return rf"\sqrt{degree}{{{self.bracketed_or_argument()}}}"
 
     def raised(self) -> str:
-        """Returns what follows `^`; a number is taken whole, as people mean `x^10`, where TeX would take one digit."""
+        # a number is taken whole, as people mean `x^10`, where TeX would take one digit
         self.enter()
         bounds, self.takes_bounds = self.takes_bounds, False
         sign = self.take() if self.peek() in ("-", "+") else ""
@@ -280,7 +271,7 @@ class _Reader:
         return "^{" + sign + exponent + "}"
 
     def lowered(self) -> str:
-        """Returns what follows `_`: a bound, or part of a name and then letters and digits alone."""
+        # a bound, or part of a name and then only letters and digits
         bounds, self.takes_bounds = self.takes_bounds, False
         is_whole = "0" <= self.peek()[:1] <= "9" and (not bounds or self.peek() == "10")  # x_12, and \log_28 of TeX
         index = self.take() if is_whole else self.argument()
@@ -290,7 +281,6 @@ class _Reader:
         return "_{" + index + "}"
 
     def letters(self) -> str:
-        """Returns the letters between the next braces."""
         inside = "".join(iter(self.take, "}")) if self.peek() == "{" else ""
         letters = inside[1:].strip()
         if not (letters.isascii() and letters.isalpha()):
@@ -298,7 +288,7 @@ class _Reader:
         return letters
 
     def matrix(self) -> str:
-        """Returns a matrix or, of `vmatrix`, a determinant; the other kinds differ in their brackets alone."""
+        # `vmatrix` is a determinant; the other kinds differ only in their brackets
         name = self.letters()
         if not is_matrix(name):
             raise UnreadableFormula

@@ -1,6 +1,6 @@
-r"""Plain numbers of answers, read exactly: most answers are one, and need no computer algebra.
+r"""Reads the plain numbers of answers, exactly: most answers are one, and need no computer algebra.
 
-Read are integers, decimals, fractions, mixed numbers and powers of ten, with a sign, thousands' separators, a percent
+It reads integers, decimals, fractions, mixed numbers and powers of ten, with a sign, thousands' separators, a percent
 sign, a unit behind them, or `x =` before them: `1,234.50`, `-\tfrac{3}{4}`, `1\frac12`, `2 1/2`, `1.5\times 10^3`,
 `1e-3`, `50\%`, `50 \text{ years}`, `x = 5`. Equality is exact: 0.333 is not 1/3.
 """
@@ -34,7 +34,7 @@ _ABBREVIATIONS = frozenset(("cm", "mm", "km", "kg", "mg", "ml", "ft", "in", "yd"
 
 
 class Quantity(NamedTuple):
-    """A plain number as it is written, before the hundredth of its percent sign."""
+    """A plain number as it is written, before it is divided by 100 for its percent sign."""
 
     value: Fraction
     is_percent: bool
@@ -42,10 +42,10 @@ class Quantity(NamedTuple):
     name: str
 
     def equals(self, reference: Quantity) -> bool:
-        """Returns whether this answer is the reference's number.
+        """Decides whether this answer is the reference's number.
 
-        A unit that the reference does not have is ignored; one that it has must lead the answer's: `50 years` is a
-        right answer to `50`, `50` none to `50 years`, and units are not converted. A percent sign is a hundredth, so
+        A unit that the reference lacks is ignored; a unit that it has must begin the answer's unit: `50 years` is a
+        right answer to `50`, `50` is none to `50 years`, and units are not converted. A percent sign is a hundredth, so
         that 50% is 1/2; and it is also a unit, so that 50% answers `50`, as datasets leave the sign to the question.
         `x = 5` answers 5, and 5 answers `x = 5`, but `y = 5` does not.
         """
@@ -58,12 +58,12 @@ class Quantity(NamedTuple):
 
     @property
     def worth(self) -> Fraction:
-        """Returns the number, times a hundredth where it has a percent sign."""
+        """Divides the number by 100 where it has a percent sign."""
         return self.value / 100 if self.is_percent else self.value
 
 
 def read_quantity(text: str) -> Quantity | None:
-    """Returns the plain number that a whole text (as `final_answer.tidied` gives it) is, None where it is something else."""
+    """Reads the plain number that a whole text (tidied by `final_answer.tidied`) is; None for anything else."""
     if len(text) > MAX_CHARACTERS:
         return None
     match = _NUMBER.match(text)
@@ -105,7 +105,7 @@ def _exact(decimal: str) -> Fraction:
 
 
 def _unit(rest: str) -> tuple[str, ...] | None:
-    """Returns the words of a unit behind a number; None where something else stands there."""
+    # None where something other than a unit stands behind the number
     bare = rest.strip()
     if not bare:
         return ()

@@ -16,29 +16,32 @@ from multiprocessing.connection import wait
 from typing import IO, NoReturn, cast
 
 START_SECONDS = 120.0
-"""Time for the worker to import sympy and say so: 4 s where nothing else runs."""
+"""The worker has so much time to import sympy and report: it takes 4 s where nothing else runs."""
 
-_SILENCE_SECONDS = 20.0  # beyond a pair's time: the worker answers each pair in that, or is itself at fault
+_SILENCE_SECONDS = 20.0  # beyond a pair's time: a worker that takes longer is itself at fault
 _IN_FLIGHT = 64  # answers to so many fit into a pipe, so that neither side waits for the other to read
 _LIVES = 3
 
-# What a Python may need to start, and the mark by which a killed run's processes are found: none of the
-# user's keys is handed on.
+# The variables that a Python may need to start, and the mark by which a killed run's processes are found: none of
+# the user's keys is passed on.
 _KEPT = (
     *("HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PROMPTAUDIT_GUARD"),
     *("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
 )
 
 Equality = tuple[bool | None, str | None]
-"""Whether two formulas are equal; None with a reason where that was not found out."""
+"""Whether two formulas are equal; None with a reason where that is unknown."""
 
 
 class WorkerGone(OSError):
-    """The error of a worker that ended or stopped answering; its message ends in what the worker wrote to its standard error."""
+    """Says that a worker ended or stopped answering; the message ends in the worker's standard error."""
 
 
 class MathProcess:
-    """A worker process that starts when it is first needed. One thread at a time may use it, and no forked process."""
+    """Runs a worker process that starts when it is first needed.
+
+    One thread at a time may use it, and no forked process.
+    """
 
     def __init__(self, seconds_per_pair: float, n_processes: int) -> None:
         self._seconds = seconds_per_pair
@@ -46,7 +49,7 @@ class MathProcess:
         self._running: _Running | None = None
 
     def compare(self, jobs: Sequence[tuple[str, str]]) -> list[Equality]:
-        """Returns whether the two formulas of each job are equal, in the order of the jobs.
+        """Compares the two formulas of each job, in the order of the jobs.
 
         Raises:
             OSError: there is no `os.fork`, the extra `math` is not installed, or the worker died three times.
@@ -57,7 +60,7 @@ class MathProcess:
                 self._running = self._running or _Running(self._seconds, self._n_processes)
                 self._running.answer(jobs, equalities)
                 break
-            except BaseException as error:  # an answer still on its way must not be taken for one to the next call
+            except BaseException as error:  # an answer still on its way must not be read as an answer to the next call
                 self._end()
                 if not n_lives_left or not isinstance(error, WorkerGone):
                     raise
@@ -74,8 +77,7 @@ class MathProcess:
 
 
 class _Running:
-    """One life of the worker."""
-
+    # one life of the worker
     def __init__(self, seconds_per_pair: float, n_processes: int) -> None:
         if not hasattr(os, "fork"):
             msg = "math_equal compares formulas in forked processes, and this platform has no os.fork"
@@ -98,14 +100,14 @@ class _Running:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            start_new_session=True,  # a Ctrl-C is for the parent alone: this ends with its input
+            start_new_session=True,  # Ctrl-C reaches only the parent: the worker ends with its input
             env={name: os.environ[name] for name in _KEPT if name in os.environ} | {"PYTHONHASHSEED": "0"},
         )
         self.source, self.sink = cast("IO[bytes]", self.process.stdout), cast("IO[bytes]", self.process.stdin)
         self.unread = b""
 
     def answer(self, jobs: Sequence[tuple[str, str]], equalities: dict[int, Equality]) -> None:
-        """Sends the worker the jobs that have no answer yet, and adds its answers to those there are."""
+        # sends the jobs that have no answer yet
         if not self.is_started:
             self.line(START_SECONDS)
             self.is_started = True
@@ -119,7 +121,6 @@ class _Running:
                 self.send(following, jobs[following])
 
     def send(self, number: int, job: tuple[str, str]) -> None:
-        """Writes a job to the worker."""
         try:
             self.sink.write(json.dumps([number, *job]).encode() + b"\n")
             self.sink.flush()
@@ -127,7 +128,6 @@ class _Running:
             self.gone()
 
     def line(self, seconds: float) -> bytes:
-        """Returns the worker's next line."""
         until = time.monotonic() + seconds
         while b"\n" not in self.unread:
             is_ready = wait([self.source.fileno()], max(0.0, until - time.monotonic()))
@@ -139,17 +139,13 @@ class _Running:
         return line
 
     def gone(self) -> NoReturn:
-        """Raises `WorkerGone` with the last words of the worker."""
         self.errors.seek(0)
         last_words = self.errors.read()[-2000:].decode(errors="replace").strip()
         msg = f"the worker of math_equal is gone: {last_words or 'it said nothing'}"
         raise WorkerGone(msg)
 
     def end(self, patience: float) -> None:
-        """Waits so many seconds for the worker to end its children and itself, then kills it.
-
-        On Linux the children of a worker that was killed end by themselves.
-        """
+        # on Linux the children of a worker that was killed end by themselves
         if patience:
             with contextlib.suppress(BrokenPipeError, subprocess.TimeoutExpired):
                 self.sink.close()
@@ -157,5 +153,5 @@ class _Running:
         self.process.kill()
         self.process.wait()
         for stream in (self.sink, self.source, self.errors):
-            with contextlib.suppress(BrokenPipeError):  # of what was still to be written
+            with contextlib.suppress(BrokenPipeError):  # something was still to be written
                 stream.close()

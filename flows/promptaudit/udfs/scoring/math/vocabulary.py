@@ -1,11 +1,11 @@
-r"""The words, commands and signs of formulas in answers; `formula` reads nothing else."""
+r"""Lists the words, commands and signs of formulas in answers; `formula` reads nothing else."""
 
 from __future__ import annotations
 
 import re
 
 LONGEST_NAME = 3
-"""So many letters side by side are a product; more are a word, and words are not read."""
+"""Up to so many letters in a row are a product; more are a word, and words are not read."""
 
 is_function = re.compile(r"(?:arc)?(?:sin|cos|tan)|sec|csc|cot|sinh|cosh|tanh|log|ln|exp|max|min").fullmatch
 is_sign = re.compile(
@@ -25,7 +25,7 @@ is_prose = re.compile(
     r"six|so|ten|the|to|two|us|was|we|yes|you",
     re.IGNORECASE,
 ).fullmatch
-"""Short words of English: "so 3" is no product."""
+"""Matches short words of English: "so 3" is no product."""
 
 RENAMED = (
     dict.fromkeys(("dfrac", "tfrac", "cfrac"), "frac")
@@ -33,14 +33,14 @@ RENAMED = (
     | {"ne": "neq", "varnothing": "emptyset", "rightarrow": "to", "ast": "cdot", "bmod": "mod"}
     | {"lbrace": "\\{", "rbrace": "\\}", "lbrack": "[", "rbrack": "]", "vert": "|", "lvert": "|", "rvert": "|"}
 )
-"""Commands by other names that mean the same."""
+"""Commands with another name of the same meaning."""
 
 WRITTEN_AS = (
     {sign: sign for sign in ("+", "-", "*", "/", "(", ")", "[", "]", "\\{", "\\}", "=", "<", ">", "!", ";", ":", "|")}
     | {"<=": r"\le ", ">=": r"\ge ", "!=": r"\neq ", "==": "=", ",": ", "}  # with the space, "1,234" is no number
     | dict.fromkeys(("%", "\\%"), r"\cdot \frac{1}{100}")
 )
-"""Signs, and what the parser is given for them."""
+"""Signs, and the LaTeX that the parser gets for them."""
 
 SIGNS = {
     "\N{MINUS SIGN}": "-",
@@ -70,7 +70,7 @@ SIGNS = {
     "\N{VULGAR FRACTION ONE THIRD}": r"\frac{1}{3}",
     "\N{VULGAR FRACTION TWO THIRDS}": r"\frac{2}{3}",
 }
-"""Signs of other writing in LaTeX's."""
+"""Unicode signs, and the LaTeX for them."""
 
 WORDS = (
     {name: rf"\{name} " for name in ("pi", "alpha", "beta", "gamma", "theta")}
@@ -78,21 +78,21 @@ WORDS = (
     | dict.fromkeys(("and", "or"), " , ")
     | {"in": r"\in ", "mod": r" \mod "}
 )
-"""Words outside TeX, and what the parser is given for them."""
+"""Words outside TeX, and the LaTeX that the parser gets for them."""
 
 
 DROPPED_UNITS = frozenset(("dollar", "usd", "euro", "eur", "degree"))
 
 
 def is_name(word: str) -> bool:
-    """Returns whether a word has a meaning in formulas."""
+    """Tests whether a word has a meaning in formulas."""
     return word in WORDS or word in ("sqrt", "frac") or is_function(word) is not None
 
 
 def unit_words(unit: str) -> tuple[str, ...]:
-    """Returns the words of a unit in lower case and the singular: `Square inches` is (`square`, `inch`), `m/s` is (`m/s`,).
+    """Splits a unit into lower-case singular words: `Square inches` is (`square`, `inch`), `m/s` is (`m/s`,).
 
-    Those of currencies and degrees are left out, as their signs are.
+    Words of currencies and degrees are left out, as their signs are.
     """
     words = (_singular(word.strip(".,")) for word in unit.lower().split())
     return tuple(word for word in words if word and word not in DROPPED_UNITS)

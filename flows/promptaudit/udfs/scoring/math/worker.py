@@ -1,12 +1,13 @@
-"""The worker of `math_equal`: compares formulas in children that nothing they are given can keep, fill or leave.
+"""Compares formulas for `math_equal` in child processes that a formula cannot hang, fill or leave.
 
 Run as `python -m promptaudit.udfs.scoring.math.worker SECONDS N`. Lines of JSON come in, `[number, answer, reference]`,
 and go out, `[number, is_equal, reason]`, in any order; an empty list goes out first, when sympy is imported. Up to N
-children, each forked from here in milliseconds, are given one pair at a time; one that takes more than SECONDS over it is
-killed, and one to which a pair was hard is not asked again. The worker ends with its input, and its children with it.
+children, each forked from here in milliseconds, get one pair at a time. A child that takes more than SECONDS over a
+pair is killed, and a child that found a pair costly gets no further one. The worker ends with its input, and its
+children with it.
 
-A child has 1 GiB of address space, can write to no file and start no program. What it reads has passed `formula`; this
-is for what that might miss.
+A child has 1 GiB of address space, can write to no file and start no program. Its input has passed `formula`; these
+limits are for anything that `formula` might miss.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from promptaudit.udfs.scoring.math.pool import Equality
 
 MEMORY_BYTES = 2**30
 
-# a child in which a pair took more processor time or memory than this ends: the next pair finds nothing of it
+# a child in which a pair took more processor time or memory than this ends, so that the next pair finds nothing of it
 COSTLY_SECONDS = 0.3
 COSTLY_BYTES = MEMORY_BYTES // 4
 
 _REFUSED = ("os.", "shutil.", "subprocess.", "socket.", "ctypes.", "mmap.", "fcntl.", "pty.", "sqlite3.", "urllib.")
 _IMPORTING = frozenset(("os.listdir", "os.scandir"))
 # multiplication of monomials unrolled for a number of letters; classes of modules imported late. Neither holds a name
-# that was read. Refused are sympify, which is Python's eval, and lambdify, which writes the names of letters into code.
+# from a formula. sympify, which is Python's eval, and lambdify, which writes names of letters into code, are refused.
 _WRITES_ITS_OWN = frozenset(("sympy.polys.monomials", "dataclasses", "collections", "typing"))
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
@@ -53,29 +54,27 @@ Job = tuple[int, str, str]
 
 
 class _Child(NamedTuple):
-    """A forked process, and the two directions of the socket on which it reads pairs and answers."""
-
+    # a forked process, and the two directions of the socket on which it reads pairs and answers
     process: int
     answers: asyncio.StreamReader
     pairs: asyncio.StreamWriter
 
     async def ask(self, pair: list[str]) -> list[Any]:
-        """Returns whether the child ends with this pair, and then what it found."""
+        # whether the child ends with this pair, and then its finding
         self.pairs.write(json.dumps(pair).encode() + b"\n")
         return list(json.loads(await self.answers.readuntil()))
 
     def end(self) -> int:
-        """Kills the child if it has not ended, and returns its exit status."""
         self.pairs.close()
         os.kill(self.process, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
 class Worker:
-    """A server that hands pairs to children, one at a time each, returns their answers, and ends a child that takes too long.
+    """Passes pairs to children, one at a time each, writes their answers, and ends a child that takes too long.
 
     Args:
-        compare: gives a reading of two formulas; called in a child.
+        compare: compares two formulas; called in a child.
         seconds: of wall time that one pair may take.
         n_children: at once.
     """
@@ -88,7 +87,7 @@ class Worker:
         asyncio.run(self.listen())
 
     async def listen(self) -> None:
-        """Reads jobs, which as many tasks as there may be children answer meanwhile."""
+        """Reads jobs while as many tasks as there may be children answer them."""
         lines, jobs = asyncio.StreamReader(limit=_LONGEST_LINE), asyncio.Queue[Job]()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
         async with asyncio.TaskGroup() as group:
@@ -140,7 +139,7 @@ def _say(answer: list[Any]) -> None:
 
 
 def _work(compare: Compare, seconds: float, line: int) -> NoReturn:
-    """Does all that a child does, from its first moment to its last."""
+    # all of a child's life, from its first moment to its last
     status = _FAILED
     try:
         _confine(line)
@@ -150,7 +149,7 @@ def _work(compare: Compare, seconds: float, line: int) -> NoReturn:
             started = time.process_time()
             equality = compare(*json.loads(pair))
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-            if equality[0] is not True and peak > MEMORY_BYTES // 2:  # the algebra takes its want of memory for a no
+            if equality[0] is not True and peak > MEMORY_BYTES // 2:  # out of memory, the algebra answers no
                 equality = None, "too much memory"
             is_last = time.process_time() - started > COSTLY_SECONDS or peak > COSTLY_BYTES
             os.write(_LINE, json.dumps([is_last, *equality]).encode() + b"\n")
@@ -162,7 +161,7 @@ def _work(compare: Compare, seconds: float, line: int) -> NoReturn:
 
 
 def _confine(line: int) -> None:
-    """Takes from this process all that comparing formulas does not need, but for the socket to its parent."""
+    # takes from this process everything that comparing formulas does not need, except the socket to its parent
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
@@ -182,7 +181,7 @@ def _confine(line: int) -> None:
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    """Ends the process when it is about to write, to start a program or to run text as code; imports may go on."""
+    # ends the process when it is about to write, to start a program or to run text as code; imports may go on
     if event == "open":
         is_refused = bool(arguments[2] & _WRITING)
     elif event == "compile":
@@ -196,7 +195,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _is_text(name: str | bytes | None) -> bool:
-    """Returns whether code of this file name comes from no file, nor from a module that writes code of its own words."""
+    # whether code of this file name comes from no file, and not from a module that writes its own code
     if isinstance(name, str) and (not name.startswith("<") or name.startswith("<frozen ")):
         return False
     return sys._getframe(2).f_globals.get("__name__") not in _WRITES_ITS_OWN  # noqa: SLF001 - there is no other way
@@ -209,7 +208,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)  # math-verify warns that it has no time limit of its own
     warm_up()
     gc.collect()
-    gc.freeze()  # a child's garbage collection then copies no page of what stands here
+    gc.freeze()  # a child's garbage collection then copies no page of this process
     Worker(compare, float(sys.argv[1]), int(sys.argv[2])).serve()
     os._exit(0)  # Python would take apart all of sympy first
 
