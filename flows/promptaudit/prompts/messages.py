@@ -92,7 +92,7 @@ class ClassificationPrompt:
 
 
 def prompt_of(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> ClassificationPrompt:
-    """Builds the original prompt of an instruction under a strategy; `examples` maps a label or gold values to input."""
+    """Builds the original prompt of an instruction under a strategy; `examples` maps label or gold values to input."""
     pairs = tuple((examples[name], name) for name in card.label_names if name in examples)
     if card.fields:
         pairs = tuple((text, answer_of(card, gold)) for gold, text in examples.items())
