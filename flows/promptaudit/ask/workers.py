@@ -153,7 +153,7 @@ class Workers:
 
     async def _batch(self, asking: _AskedModel, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
         # raises what stopped the run, so that a stopped batch does not pass for complete
-        # a look before the bill: the others wait for the first
+        # the first request goes alone, so that its failure stops the others
         follow = await self._one(asking, next(requests)) if is_first else None
         await self._round(asking, requests, follow)
         if self.stopped_by is not None:
@@ -249,7 +249,9 @@ class Workers:
         if answer.is_landed:
             asking.has_landed = True
         else:
-            if answer.attempts and len(asking.failed) < MOST_FAILED:  # what was not tried would come to nothing again
+            if (
+                answer.attempts and len(asking.failed) < MOST_FAILED
+            ):  # without a try now, a further round has none either
                 asking.failed.append(request)
             # a try that the budget had no room for must not pass for one that failed
             self.budget.refuse_out_of_requests()

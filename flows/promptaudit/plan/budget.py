@@ -47,7 +47,7 @@ class Budget:
         self._n_open += 1
 
     def set_aside(self, usd: float) -> None:
-        """Sets an amount aside at once for a request that may settle hours later; raises BudgetReached if it is too much."""
+        """Sets an amount aside at once, for a request that may settle hours later, or raises BudgetReached."""
         self.refuse_out_of_requests()
         if self._crosses_usd(usd):
             raise self.reached(usd)

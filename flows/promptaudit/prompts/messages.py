@@ -17,7 +17,7 @@ Messages = tuple[tuple[str, str], ...]
 ONE_SHOT = "one_shot"  # the strategy that shows solved examples
 STRUCTURED = "structured"  # the strategy whose labels go as a JSON schema, beside the messages
 TRIED = "+tried"  # ends the name of a strategy in the changed arm of a trial
-FILLED = "+filler"  # in the arm whose instructions end with a text that says nothing
+FILLED = "+filler"  # ends it in the arm whose instructions end with a filler text
 
 
 def dressing(strategy: str) -> str:

@@ -79,7 +79,7 @@ def with_texts(task: TaskCard, variant: LandedVariant, texts: Mapping[str, str])
     level = _level(variant)
     is_named = bool(level and level.get("rows")) and not texts.keys().isdisjoint(level["rows"])
     if not is_named or not _MARKED.search(_left_open(task, variant, _marked(task, variant))):
-        return None  # none of them, or its labels, and with them the examples, stand in an order of their own for each sample
+        return None  # shows none of them, or its labels and examples stand in another order for each sample
     rows = examples_in(task, variant).spare
     if not rows:
         msg = f"the examples of prompt variant {variant.prompt_variant_id} are not told apart"

@@ -177,7 +177,7 @@ class Lander:
             if last.failure is None:
                 return "interrupted" if last.is_interrupted else None
             failure = last.failure.error()
-            # in the run's figures, not in the asker's
+            # with the run's figures, not the asker's
             raise self._reached if isinstance(failure, BudgetReached) and self._reached is not None else failure
 
     def _is_stopped(self) -> bool:

@@ -69,7 +69,7 @@ class ChildProcesses:
             env=without_secret_settings() | self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is this process's to pass on
+            start_new_session=True,  # Ctrl-C reaches this process alone, which then stops the askers
         )
 
     async def ended(self, shard: int) -> str | None:

@@ -18,7 +18,7 @@ from promptaudit.udfs.reasoning import parted
 ANSWER = "answer"  # the name of the schema, and of the function that is called with it
 CAPS = ("max_tokens", "max_completion_tokens")
 WAYS: tuple[StructuredOutput, ...] = ("function", "json_schema", "json_object", "text")
-# a plain vLLM refuses tools, and may write white space up to the cap: where the card has none, there is one
+# a plain vLLM refuses tools, and may write white space up to the cap: without one in the card, VLLM_CAP is sent
 VLLM_WAYS: tuple[StructuredOutput, ...] = ("structured_outputs", "json_schema", "json_object", "text")
 # llama.cpp ignores tools that a model's chat template has no place for
 LLAMA_WAYS: tuple[StructuredOutput, ...] = ("json_schema", "json_object", "text")

@@ -116,7 +116,7 @@ def _no_json(body: bytes, kind: str) -> Failure:
 
 
 def _without_choices(parsed: object) -> Failure:
-    # a gateway reports a fault of the model behind it so, and a server an address that it does not know
+    # this is how a gateway reports a fault of the model behind it, and a server an address that it does not know
     error = error_in(parsed)
     is_told = isinstance(parsed, dict) and bool(error.get("message"))
     if not any(error.values()) and isinstance(parsed, dict) and _is_blocked(parsed):

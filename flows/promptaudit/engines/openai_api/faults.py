@@ -103,7 +103,7 @@ _WRONG_KEY = re.compile(
     r"\b(?:incorrect|invalid|missing|wrong|no|expired)[ _-](?:api[ _-]?key|credentials)\b|\bapi[ _-]?key not valid\b"
     r"|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b|\bauthentication (?:error|fail\w*|required)\b"
     r"|\baccess[ _-]token (?:is )?(?:invalid|expired)\b|\bcarry the api secret key\b|\baccess denied\b|\bin arrears\b"
-    r"|^\W*(?:403\W+)?forbidden\W*$"  # more words may be of what a prompt holds
+    r"|^\W*(?:403\W+)?forbidden\W*$"  # a longer text may be about a prompt's content
 )
 _WRONG_ADDRESS = re.compile(
     r"\bnot found\b|\bno routes? matched\b|\bcannot post\b|\bapi-version\b|\bno models? (?:is |are )?(?:currently )?loaded\b"

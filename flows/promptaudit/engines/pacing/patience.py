@@ -24,7 +24,7 @@ class Patience:
     def __init__(self, limit_s: float, n_kept: int) -> None:
         self._limit_s, self._n_kept = limit_s, n_kept
         self._times = 1.0
-        # by when a try was sent, when the last answer came to those sent until then: both grow from entry to entry
+        # when a try was sent, and when the last answer came to a try sent until then; both lists are sorted
         self._sent: list[float] = []
         self._answered: list[float] = []
 

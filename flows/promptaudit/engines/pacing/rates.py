@@ -13,7 +13,7 @@ from collections import deque
 # the rate is measured over the first of these spans in which ENOUGH requests were accepted
 SPANS_S = (1.0, 2.0, 5.0, 10.0)
 ENOUGH = 20
-BURST_S = 0.004  # what a late timer may catch up on
+BURST_S = 0.004  # a late timer may catch up on so many seconds of requests
 BELOW = 0.95  # of the known limit: where the cubic starts
 # seconds until it is at that limit again: at first, and at most, twice as long each time the limit proves right
 PLATEAU_S = (4.0, 8.0)
@@ -27,8 +27,8 @@ MIN_RATE = 0.1
 VAIN_SHARE = 0.03
 VAIN_S = 3.0
 VAIN_CUTS = 5  # in a row, so soon after each other and with such a share: rejections have nothing to do with the rate
-VAIN_FALL = 0.6  # of a limit, by one cut: where few were rejected less was sent, and no limit fell
-FEW = 0.2  # of requests: a limit that falls so far rejects more
+VAIN_FALL = 0.6  # of the limit: a lower rate with FEW rejections means that less was sent, not that the limit fell
+FEW = 0.2  # of requests: if the limit had fallen so far, more would be rejected
 DEAF_S = 30.0
 
 
@@ -124,8 +124,8 @@ class Rate:
         passed_s = max(now - self._learnt_at, 1e-3)
         is_first, was_paused = self.limit == math.inf, self._resumed_at > self._learnt_at
         if was_paused and not is_first:
-            # what a bucket gathered in the pause was accepted beside the rate, and what it could not hold was lost: the limit
-            # is between, and nearer to the rate where that has been looked for already
+            # in the pause a token bucket saves up requests, accepted beyond the rate, and loses what it cannot hold:
+            # the limit lies between, and nearer to the rate if it is known already
             rate = self.per_second(now)
             accepted = sum(at > self._learnt_at for at in self._accepted) / passed_s
             return max((min(accepted, rate) + rate) / 2, rate * (0.7 if self._growth else 0.9))

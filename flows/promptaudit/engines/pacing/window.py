@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 MAX_QUIET_ROUNDS = 8
-AFTERMATH_ROUNDS = 1.5  # a rejection so soon after a cut means that it was too small; later, that size is not why
+AFTERMATH_ROUNDS = 1.5  # a rejection so soon after a cut means that the cut was too small; a later one does not
 
 
 class Window:
