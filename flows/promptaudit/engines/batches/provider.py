@@ -66,7 +66,7 @@ class Provider:
         return await self._asked("the upload of a batch", send, TRANSFER_S)
 
     async def create(self, file_id: str, endpoint: Any, metadata: Mapping[str, str]) -> dict[str, Any] | Failure:  # noqa: ANN401 - one of the client's literals
-        """Makes a batch in one try. A caller that tries again has to look first."""
+        """Makes a batch in one try. Before a second try the caller has to check whether the batch exists."""
 
         async def make() -> dict[str, Any]:
             batches = self._client.batches.with_raw_response
