@@ -1,8 +1,8 @@
 """Makes anchors: answers with a known verdict, in the words of models, on which judges rule on every night.
 
-Controls show a judge nothing but references, another's references and tricks: one that turns harsh on prose passes them all. An
-anchor says what is right, or likely and wrong, in a sentence, or is an answer that people ruled on. The judge of tonight rules
-on each of them anew; what it ruled on another night is never used again.
+Controls show a judge nothing but references, another's references and tricks; a judge that turns harsh on prose passes
+them all. An anchor says what is right, or likely and wrong, in a sentence, or is an answer that people ruled on. The
+judge of tonight rules on each of them anew; its rulings of other nights are never used again.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ FRAMES = (
     "I would put it like this. {answer}",
     "{answer} That is what I would say to this question.",
 )
-"""For references that are sentences themselves, or long."""
+"""Frames references that are sentences themselves, or long."""
 SHORT = 6  # words
-ROUNDS = 4  # times that a sample may be taken where there are few
+ROUNDS = 4  # times that a sample may be used if there are few
 
 
 def anchors_of(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[Control]:
-    """Returns the anchors of a run: of every task and kind as many as the judge that wants most, in the order they are taken.
+    """Makes the anchors of a run: for every task and kind as many as the judge that wants most, in the order of use.
 
-    Those that people ruled on are answers of earlier nights of the audit, ruled on before this run began, to questions that
-    are asked in the same words today; of a question with options there are none, since who ruled saw their order.
+    Anchors that people ruled on are answers of earlier nights of the audit, ruled on before this run began, to
+    questions that are asked in the same words today. A question with options has none, because people saw the options
+    in an order.
     """
     ruled = _ruled_anchors(warehouse, audit_run_id, design)
     return [
@@ -64,16 +65,16 @@ def anchors_of(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[
 
 
 def right_in_words(task: TaskCard, sample: Sample, place: int) -> str:
-    """Returns what is right for a sample, said as a model may say it: another sentence at each place."""
+    """Says what is right for a sample as a model may say it, in another sentence at each place."""
     ways = list(sample.references) or [_said_of_choice(task, sample, task.label_names.index(sample.gold_label or ""))]
     return _worded(ways[_draw("reference", sample, place) % len(ways)], sample, place)
 
 
 def wrong_in_words(task: TaskCard, sample: Sample, others: Sequence[Sample], place: int) -> str | None:
-    """Returns what is likely and wrong, said in the same ways: another option or label, or what is right for another sample.
+    """Says what is likely and wrong, in the same ways: another option or label, or another sample's reference.
 
-    Another sample's reference is of the same sort where there is one (a number, a name of as many words), and shares no word
-    with what is right. None where there is none.
+    That reference is of the same sort if there is one (a number, a name of as many words), and shares no word with what
+    is right. None if there is none.
     """
     if sample.gold_label is not None:
         count = len(sample.options) or len(task.label_names)
@@ -88,7 +89,7 @@ def wrong_in_words(task: TaskCard, sample: Sample, others: Sequence[Sample], pla
 
 
 def number_in_words(text: str) -> str | None:
-    """Returns a whole number from 0 to 99 in English words; None of anything else.
+    """Writes a whole number from 0 to 99 in English words; None for anything else.
 
     >>> number_in_words("52")
     'fifty-two'
@@ -136,7 +137,7 @@ class _Ruled(NamedTuple):
 
 
 def _ruled_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> dict[str, list[Control]]:
-    """Returns by task the answers that people ruled on, in an order that new rulings do not change."""
+    # by task, in an order that new rulings do not change
     samples = {
         (task_id, sample.sample_id): sample for task_id, chosen in design.samples.items() for sample in chosen.samples
     }
@@ -153,7 +154,7 @@ def _ruled_anchors(warehouse: Warehouse, audit_run_id: str, design: Design) -> d
 
 
 def _worded(answer: str, sample: Sample, place: int) -> str:
-    """Puts an answer into a sentence; a short one may be written otherwise: a number in words, a name without its article."""
+    # a short answer may be written otherwise: a number in words, a name without its article
     answer = answer.strip()
     if len(answer.split()) > SHORT or answer.endswith((".", "!", "?")):
         return substitute(FRAMES[(_draw("frame", sample, 0) + place) % len(FRAMES)], {"answer": answer})
@@ -169,7 +170,7 @@ def _without_article(text: str) -> str | None:
 
 
 def _in_capitals(text: str) -> str | None:
-    """Returns words in capitals; None of what has capitals or digits inside, whose case may say something."""
+    # None for words with capitals or digits inside, whose case may mean something
     is_plain = all(word[1:] == word[1:].lower() and word.isalpha() and len(word) > 2 for word in text.split())  # noqa: PLR2004 - a symbol is shorter
     return text.upper() if is_plain else None
 
@@ -178,7 +179,7 @@ _WAYS: tuple[Callable[[str], str | None], ...] = (number_in_words, _without_arti
 
 
 def _said_of_choice(task: TaskCard, sample: Sample, index: int) -> str:
-    """Returns a label, or an option as it is said in a sentence."""
+    # a label, or an option as it is said in a sentence
     sign = task.label_names[index]
     if not sample.options:
         return sign
@@ -193,13 +194,13 @@ def _is_wrong(text: str, sample: Sample) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    """Returns the words of a text, a number up to 99 also in words."""
+    # a number up to 99 also in words
     words = set(re.findall(r"\w+", text.casefold()))
     return words | {said for word in words if (said := number_in_words(word)) is not None}
 
 
 def _sort(sample: Sample, text: str) -> tuple[bool, int]:
-    """Returns the sort of a reference: whether its sample is answered by a number, and how many words it has."""
+    # whether the sample is answered by a number, and how many words the text has
     is_number = any(character.isdigit() for reference in sample.references for character in reference)
     return is_number, len(text.split())
 

@@ -1,4 +1,4 @@
-"""Asks a model in batches: takes up those that run, hands over what is missing, waits, and asks again what is left."""
+"""Asks a model in batches: resumes running ones, sends what is missing, waits, and asks again what is left."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from promptaudit.warehouse import Warehouse
 
 __all__ = ["BatchContext", "ask_in_batches", "open_batches"]
 
-OF_RUN = "promptaudit_run"  # says in a batch's metadata whose it is
+OF_RUN = "promptaudit_run"  # the field of a batch's metadata that names its run
 BREATH = 200  # requests until other tasks get their turn
 
 
 def open_batches(card: ModelCard, warehouse: Warehouse) -> BatchApi:
-    """Returns the provider that takes the batches of a card; its files lie in a private folder beside the warehouse.
+    """Opens the provider that takes the batches of a card; its files lie in a private folder beside the warehouse.
 
     Raises EngineError for a missing key or a malformed address.
     """
@@ -33,15 +33,15 @@ def open_batches(card: ModelCard, warehouse: Warehouse) -> BatchApi:
 async def ask_in_batches(batches: BatchApi, context: BatchContext) -> None:
     """Asks every missing cell of a model in batches and lands the answers.
 
-    First the batches of an earlier process are waited for and landed. Then all that is missing is handed over, and what
-    came back without an answer once more, at most `limits.max_attempts` times, until a round lands nothing. A batch is in
+    First it waits for the batches of an earlier process and lands them. Then it sends all that is missing, and again
+    what came back without an answer, at most `limits.max_attempts` times, until a round lands nothing. A batch is in
     raw.batches before the next is made, so an interrupt at any point leaves it running, known, and paid once.
 
-    Raises BudgetReached when what the budget bore has landed; EngineError for a batch that failed as a whole, when the
-    others of its round have landed, or for what `BatchCollector.collect` raises.
+    Raises BudgetReached when all that the budget allowed has landed; EngineError for a batch that failed as a whole,
+    when the others of its round have landed, or for what `BatchCollector.collect` raises.
     """
     collector = BatchCollector(batches, context)
-    # one that failed as a whole is said and done with: its cells are handed over again
+    # a batch that failed as a whole has been reported; its cells are sent again
     await collector.collect(await _reattached(batches, context, collector))
     n_rounds = 0
     while n_rounds < context.card.limits.max_attempts and not context.is_stopped():
@@ -60,7 +60,7 @@ async def ask_in_batches(batches: BatchApi, context: BatchContext) -> None:
 
 
 async def _reattached(batches: BatchApi, context: BatchContext, collector: BatchCollector) -> list[Batch]:
-    """Batches of this run and model that were handed over before and whose answers have not landed, oldest first."""
+    # batches of this run and model that were sent before and whose answers have not landed, oldest first
     rows = context.warehouse.read(
         "select batch_id, max(n_requests) as n_requests, arg_max(state, recorded_at) as state, list(state) as states "
         "from raw.batches where audit_run_id = $run and model_id = $model group by batch_id order by min(recorded_at)",
@@ -85,7 +85,7 @@ async def _reattached(batches: BatchApi, context: BatchContext, collector: Batch
 
 
 class _BatchSubmitter:
-    """One pass over what is missing; `reached` is the budget's end where that came first."""
+    # one pass over what is missing; `reached` is set if the budget ends first
 
     def __init__(self, batches: BatchApi, context: BatchContext, collector: BatchCollector) -> None:
         self._batches, self._context, self._collector = batches, context, collector
@@ -93,7 +93,7 @@ class _BatchSubmitter:
         self.reached: BudgetReached | None = None
 
     async def hand_over(self) -> list[Batch]:
-        """Hands over all that is missing, or what the budget bears; each batch is recorded before the next is made."""
+        # each batch is recorded before the next is made
         missing = self._context.missing()
         batches: list[Batch] = []
         is_more = True
@@ -108,7 +108,7 @@ class _BatchSubmitter:
         return batches
 
     async def _fill(self, draft: Draft, missing: Iterator[Request]) -> bool:
-        """Fills a draft; whether there is more than it holds."""
+        # returns whether there is more than the draft holds
         if self._left is not None:
             draft.add(self._left)
             self._left = None

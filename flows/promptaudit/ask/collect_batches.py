@@ -1,4 +1,4 @@
-"""Waits for batches and lands what comes back."""
+"""Waits for batches and lands their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ PATIENCE = 10  # times limits.max_attempts: looks in a row without an answer
 
 @dataclass(frozen=True)
 class BatchContext:
-    """What the run lends. Answers of a batch that an earlier process handed over were reserved by none in this one."""
+    """Provides what batches need of the run.
+
+    This process has set no money aside for batches that an earlier one sent.
+    """
 
     warehouse: Warehouse
     audit_run_id: str
@@ -32,14 +35,14 @@ class BatchContext:
     missing: Callable[[], Iterator[Request]]  # a fresh stream of the model's cells that have not landed
     reserve: Callable[[Request], None]  # raises BudgetReached when the next request would cross the budget
     take: Callable[[Request, Answer], None]  # settles the budget, lands the answer
-    flush: Callable[[], None]  # what was taken is in the warehouse now
-    say: Callable[[str], None]  # one line of what goes on
-    is_stopped: Callable[[], bool] = lambda: False  # the run stops: hand nothing over, wait for nothing
+    flush: Callable[[], None]  # afterwards everything taken is in the warehouse
+    say: Callable[[str], None]  # prints one line of progress
+    is_stopped: Callable[[], bool] = lambda: False  # the run stops: send nothing, wait for nothing
 
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """A batch that was handed over. `n_requests` is 0 where the provider had not counted them when it was found."""
+    """Describes a batch that was sent. `n_requests` is 0 if the provider had not counted them when it was found."""
 
     batch_id: str
     n_requests: int
@@ -50,24 +53,24 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class CollectedBatches:
-    """What came back: how many cells were settled, and a batch that failed as a whole."""
+    """Counts how many cells were settled, and holds a batch that failed as a whole."""
 
     n_landed: int
     failed: BatchStatus | None = None
 
 
 class BatchCollector:
-    """One model's batches on their way back."""
+    """Collects one model's batches."""
 
     def __init__(self, batches: BatchApi, context: BatchContext) -> None:
         self._batches, self._context = batches, context
         self._n_unread = 0  # lines of the batch at hand that are no results
 
     async def collect(self, running: Sequence[Batch]) -> CollectedBatches:
-        """Waits for batches and lands each as it ends, whatever becomes of the others.
+        """Waits for batches and lands each as it ends, however the others end.
 
-        Raises EngineError for a refusal among the answers that holds for every request, once the answers have landed, and
-        for an endpoint that goes silent; what runs on is landed by the next run.
+        Raises EngineError for a refusal among the answers that holds for every request, once the answers have landed,
+        and for an endpoint that goes silent; the next run lands what still runs.
         """
         running, n_landed, failed = list(running), 0, None
         poll_s = (self._context.card.batch or Batching()).poll_s
@@ -98,7 +101,7 @@ class BatchCollector:
         self._context.warehouse.land([("batches", frame_of("batches", [row]))])
 
     def say(self, text: str) -> None:
-        """Says one line, with the model's name before it."""
+        """Prints one line, with the model's name before it."""
         self._context.say(f"{self._context.model_id}: {text}")
 
     async def _look(self, batch: Batch) -> BatchStatus | None:
@@ -137,7 +140,7 @@ class BatchCollector:
         return n_landed
 
     async def _parts(self, batch_id: str, sent: Sequence[str]) -> AsyncIterator[dict[str, Answer]]:
-        """Yields a batch's answers by prediction, as many at once as memory bears; of two for one cell, the one that lands."""
+        # by prediction, as many at once as memory allows; of two answers for one cell in a part, the one that lands
         part: dict[str, Answer] = {}
         n_bytes = 0
         async for prediction_id, answer in self._batches.answers(batch_id, sent):
@@ -154,7 +157,7 @@ class BatchCollector:
         yield part
 
     async def _take(self, batch_id: str, part: dict[str, Answer]) -> int:
-        """Takes the answers of open cells out of `part` and lands them; how many cells were settled."""
+        # removes the answers of open cells from `part`; returns how many cells were settled
         n_landed = 0
         for n_seen, request in enumerate(self._context.missing() if part else ()):
             if n_seen % BREATH == 0:

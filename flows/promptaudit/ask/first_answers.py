@@ -1,4 +1,4 @@
-"""What is looked at while answers come in: the first ones, before the bill; and prompts that all count the same."""
+"""Checks answers as they come in: the first ones, before the costs grow, and prompts with equal token counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptaudit.registry.errors import MeasureError
 from promptaudit.udfs.readers.reading import OwnReaders, read_answer
 
 Read = Callable[[Request, Answer], tuple[str | None, bool]]
-"""What an answer says, for people, and whether it could be read."""
+"""Reads an answer: what it says, for people, and whether it could be read."""
 
 FIRST = 50
 SHOWN_CHARACTERS = 1000
@@ -20,11 +20,11 @@ LONG_H = 0.5
 
 
 class Look:
-    """The first answers of one model or judge: one is shown, and too many unreadable ones stop the run before its bill.
+    """Checks the first answers of one model or judge: shows one, and stops the run early if too many are unreadable.
 
-    `name` is who answers, `noun` what is read out of an answer, `read` gives it for people and whether it could be read,
-    `mend` says what to do about it. `advice` gives lines on what would read more of the answers, said when the look is over,
-    as is how long all `n_requests` take where that is hours.
+    `name` is the model or judge, `noun` what is read from an answer, `read` returns that for people and whether it
+    could be read, `mend` is advice for a stop. `advice` gives lines on what would read more of the answers, printed
+    when the check is over, as is how long all `n_requests` take if that is half an hour or more.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class Look:
         self._is_over = asyncio.Event()
 
     async def admit(self) -> None:
-        """Lets the first 50 requests pass, the others when those are back."""
+        """Lets the first 50 requests pass, the others when the first are back."""
         self._n_sent += 1
         if self._n_sent > FIRST and not self._is_over.is_set():
             await self._is_over.wait()
 
     def see(self, request: Request, answer: Answer) -> None:
-        """Takes one answer in; raises MeasureError when over the allowed share of the first 50 is invalid."""
+        """Counts one answer; raises MeasureError when more than the allowed share of the first 50 are invalid."""
         if self._is_over.is_set():
             return
         self._n_back += 1
@@ -81,7 +81,7 @@ class Look:
             self._say_how_long(time.monotonic() - self._half_at, FIRST - FIRST // 2)
 
     def end(self) -> None:
-        """Lets whoever waits go on, and says what would read more of the answers."""
+        """Lets waiting requests go on, and prints what would read more of the answers."""
         if not self._is_over.is_set():
             self._is_over.set()
             for line in self._advice():
@@ -98,9 +98,9 @@ class Look:
 
 
 def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:
-    """Returns the functions of those readers that are the user's own code; `readers` has each with what it is of.
+    """Loads the functions of readers that are the user's own code; `readers` maps each reader to its place in words.
 
-    Raises UntrustedCard or ChangedCode where the user does not trust one as it is, EngineError where it cannot be loaded.
+    Raises UntrustedCard or ChangedCode if the user does not trust one as it is, EngineError if it cannot be loaded.
     """
     trusted = trusted_readers(readers)
     if not trusted:
@@ -111,7 +111,7 @@ def own_readers_of(readers: Mapping[str, str]) -> OwnReaders:
 
 
 def label_reader(readers: Mapping[str, str], own: OwnReaders | None = None) -> Read:
-    """Reads labels, by the readers of the prompt variants; `own` are the functions of those that are code."""
+    """Makes a function that reads labels by the readers of the prompt variants; `own` has the user's functions."""
 
     def read(request: Request, answer: Answer) -> tuple[str | None, bool]:
         if answer.completion is None:
@@ -123,7 +123,7 @@ def label_reader(readers: Mapping[str, str], own: OwnReaders | None = None) -> R
 
 
 def shown(request: Request, answer: Answer, noun: str | None, label: str | None) -> str:
-    """Returns the first request of a model and what became of it, for a terminal; without a noun nothing is read out of it."""
+    """Writes the first request of a model and its answer, for a terminal; without a noun nothing is read from it."""
     prompt = "\n".join(f"[{role}] {content}" for role, content in request.messages)
     reply = f"error: {answer.error}" if answer.completion is None else answer.completion
     lines = [f"first answer of '{request.model_id}', task '{request.task_id}', sample '{request.sample_id}'"]
@@ -135,7 +135,7 @@ def shown(request: Request, answer: Answer, noun: str | None, label: str | None)
 
 
 class Ceiling:
-    """Sees servers that cut long prompts silently: many prompts of quite different lengths count the same most tokens."""
+    """Detects servers that cut long prompts silently: prompts of different lengths all count the same most tokens."""
 
     MANY = 10
     RATIO = 1.5
@@ -144,7 +144,7 @@ class Ceiling:
         self._tokens = self._n = self._shortest = self._longest = 0
 
     def see(self, messages: Sequence[tuple[str, str]], tokens: int | None) -> None:
-        """Takes one prompt and what the server counted."""
+        """Counts one prompt, with the tokens that the server counted."""
         if tokens is None or tokens < self._tokens:
             return
         length = sum(len(content) for _, content in messages)
@@ -154,7 +154,7 @@ class Ceiling:
         self._shortest, self._longest = min(self._shortest, length), max(self._longest, length)
 
     def note(self) -> str | None:
-        """Returns what there is to say, None where nothing."""
+        """Writes the note, None if nothing was detected."""
         if self._n < self.MANY or self._longest < self.RATIO * self._shortest:
             return None
         return (

@@ -1,4 +1,4 @@
-"""Turns requests into predictions: every missing cell of a run is asked, its answer goes to landing."""
+"""Turns requests into predictions: asks every missing cell of a run and lands its answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptaudit.registry.errors import PromptauditError
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import reader_json
 
-EVERY_STRATEGY = "every strategy"  # of a model that is asked through a batch interface: what its provider takes at once
+EVERY_STRATEGY = "every strategy"  # the name of the one step of a model that is asked through a batch interface
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
 
 
@@ -33,13 +33,13 @@ def infer(
     ask_batch: AskBatch = as_it_is,
     lander: Lander | None = None,
 ) -> AskResult:
-    """Asks every missing cell of a run and lands the answers; returns how many, and what there is to say of the models.
+    """Asks every missing cell of a run and lands the answers; returns how many, and notes on the models.
 
-    `ask_batch` is handed the cells of a model under one strategy, one batch after the other. A `lander` has other processes
+    `ask_batch` runs the cells of a model under one strategy, one batch after the other. With a `lander` other processes
     ask the models that are asked over a network.
 
-    Raises BudgetReached, EngineError or MeasureError (the first answers are no labels) after landing what had been
-    answered; so does an interrupt.
+    Raises BudgetReached, EngineError or MeasureError (the first answers are no labels), and KeyboardInterrupt, after
+    landing the answers up to then.
     """
     landing = landing_in(purse.warehouse, purse.audit_run_id)
     workers = Workers(purse.budget, landing, on_answer, age_of(design.audit.retry_within), ask_batch, purse.say)
@@ -47,7 +47,7 @@ def infer(
 
 
 class ModelWork:
-    """The missing cells of one model: its first answers are looked at, all of them land."""
+    """Provides the missing cells of one model: its first answers are checked, all of them land."""
 
     what = "model"
 
@@ -82,11 +82,11 @@ class ModelWork:
         self._ceiling = Ceiling()
 
     def batch_of(self, request: Request) -> str:
-        """Returns the strategy that a request asks under."""
+        """Names the strategy that a request asks under."""
         return self._strategies[request.prompt_variant_id]
 
     async def admit(self) -> None:
-        """Waits for the look at the first answers."""
+        """Waits for the check of the first answers."""
         await self._look.admit()
 
     def take(self, request: Request, answer: Answer, price: Price | None) -> None:
@@ -96,18 +96,16 @@ class ModelWork:
         self._look.see(request, answer)
 
     def end(self) -> None:
-        """Lets go of whoever waits for the look."""
+        """Lets every request that waits for the check pass."""
         self._look.end()
 
     def notes(self) -> list[str]:
-        """Returns whether the server seems to cut long prompts."""
+        """Reports that the server seems to cut long prompts, if it does."""
         ceiling = self._ceiling.note()
         return [] if ceiling is None else [ceiling]
 
 
 class _Inference:
-    """All models of a run, in their order."""
-
     def __init__(
         self,
         purse: Purse,
@@ -186,16 +184,16 @@ class _Inference:
 
 
 def in_order(variants: Sequence[Variant]) -> list[Variant]:
-    """Returns variants a strategy after the other, so that each is one batch; inside it in the order of the prompts.
+    """Sorts variants by strategy, so that each strategy is one batch; inside a strategy the order of the prompts stays.
 
-    Prompts that begin alike follow each other, for the caches of those who answer.
+    Prompts that begin alike follow each other, for the servers' caches.
     """
     order = list(dict.fromkeys(variant.strategy for variant in variants))
     return sorted(variants, key=lambda variant: order.index(variant.strategy))
 
 
 class LandedAnswers:
-    """Completions that another model has landed in the same run, a prompt variant at a time."""
+    """Looks up completions that another model has landed in the same run, a prompt variant at a time."""
 
     def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
         self._warehouse, self._run = warehouse, audit_run_id
@@ -203,7 +201,10 @@ class LandedAnswers:
         self._completions: dict[tuple[str, int], str | None] = {}
 
     def __call__(self, model_id: str, request: Request) -> str | None:
-        """Returns the landed completion of the same cell by `model_id`; None where none has landed."""
+        """Looks up the landed completion of the same cell by `model_id`; None if none has landed.
+
+        Raises LandedWithoutAnswer for a cell that has landed without a completion.
+        """
         wanted = (model_id, request.prompt_variant_id)
         if wanted != self._read_for:
             rows = self._warehouse.read(

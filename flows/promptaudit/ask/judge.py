@@ -1,4 +1,4 @@
-"""Has judges rule on landed completions: an answer once, however many predictions give it, and controls among them.
+"""Asks judges to rule on landed completions: once for equal answers, with controls among them.
 
 One judge may rule on rewordings instead: whether each asks the same as its original.
 """
@@ -43,7 +43,7 @@ MEND = "mend the rubric, or raise max_unreadable_rate_at_first of the judge"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OpenRuling:
-    """A ruling that has not been made, and where its answer lies."""
+    # a ruling that has not been made, and where its answer lies
 
     repetition: int
     task_id: str
@@ -65,7 +65,7 @@ class _OpenRuling:
 def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], Any]) -> AskResult:
     """Asks every judge for the rulings that are missing and lands its replies, verbatim, the unreadable ones too.
 
-    `asking` makes the progress bars: judge to how many rulings. Raises as `infer` does.
+    `asking` makes the progress bars, from a map of judge to number of rulings. Raises as `infer` does.
     """
     if not design.judges:
         return AskResult()
@@ -89,19 +89,19 @@ def judge(purse: Purse, design: Design, asking: Callable[[Mapping[str, int]], An
 
 
 def asked_judges(design: Design) -> list[str]:
-    """Returns the judges that a model answers for: all but panels, whose members vote."""
+    """Lists the judges that a model answers for: all but panels, whose members vote."""
     return [name for name, card in design.judges.items() if card.model is not None]
 
 
 def count_missing_rulings(warehouse: Warehouse, audit_run_id: str, design: Design) -> int:
-    """Returns how many rulings of a run are not settled, over all judges."""
+    """Counts the rulings of a run that are not settled, over all judges."""
     controls = _controls_and_anchors(warehouse, audit_run_id, design)
     judges = asked_judges(design)
     return sum(len(missing_rulings(warehouse, audit_run_id, design, name, controls)) for name in judges)
 
 
 def land_changed_judges(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
-    """Keeps the judges that are new or changed since the run opened; returns their names."""
+    """Lands the judges that are new or changed since the run opened, and lists their names."""
     newest = warehouse.read(
         "select judge_id, judge_key, card from raw.judges where audit_run_id = $audit_run_id "
         "qualify recorded_at = max(recorded_at) over (partition by judge_id)",
@@ -152,7 +152,7 @@ def _land_controls(warehouse: Warehouse, audit_run_id: str, controls: Sequence[C
 def missing_rulings(
     warehouse: Warehouse, audit_run_id: str, design: Design, judge_id: str, controls: Sequence[Control]
 ) -> list[_OpenRuling]:
-    """Returns what a judge has not ruled on, controls where a hash puts them among the answers."""
+    """Lists the rulings that a judge has not made; a hash mixes the controls among the answers."""
     card = design.judges[judge_id]
     tasks = [task_id for task_id in design.tasks if card.rules_on(task_id)]
     key = judge_key(design, judge_id)
@@ -183,7 +183,7 @@ def missing_rulings(
 
 
 def _missing_meanings(warehouse: Warehouse, of_judge: Mapping[str, Any]) -> list[_OpenRuling]:
-    """The rewordings that a judge has not ruled on, in this run or in an earlier one, whose rulings on the same texts land."""
+    # rulings of an earlier run on the same texts are landed for this run first
     rewordings = sql("ask", "rewordings")
     known = warehouse.read(over(sql("ask", "known_meanings"), rewordings=rewordings), **of_judge)
     warehouse.land([("verdicts", frame_of("verdicts", [_taken_over(row, of_judge["run"]) for row in known]))])
@@ -201,7 +201,7 @@ def _missing_meanings(warehouse: Warehouse, of_judge: Mapping[str, Any]) -> list
 
 
 def _taken_over(row: dict[str, Any], run: str) -> dict[str, Any]:
-    """An earlier run's ruling on a rewording as one of this run, which cost nothing and was not sent."""
+    # as a ruling of this run that cost nothing and was not sent
     own = {"audit_run_id": run, "prompt_variant_id": row.pop("wording_id"), "landed_at": now()}
     unsent = dict.fromkeys(("cost_usd", "latency_ms", "request_sha256", "request_id"))
     source = as_json({"audit_run_id": row["audit_run_id"], "verdict_id": row["verdict_id"]})
@@ -214,7 +214,7 @@ def _taken_over(row: dict[str, Any], run: str) -> dict[str, Any]:
 
 
 class _JudgeWork:
-    """One judge's missing rulings: a reply that cannot be read is asked for again, as often as its card allows."""
+    # one judge's missing rulings; an unreadable reply is asked for again, as often as the card allows
 
     what = "judge"
     landed: LandedAnswers | None = None  # a judge perturbs nobody
@@ -250,20 +250,19 @@ class _JudgeWork:
         self.requests = self._requests(wanted)
 
     def batch_of(self, request: Request) -> str:  # noqa: ARG002 - as of cells
-        """Returns one name: all rulings of a judge are one batch."""
+        # all rulings of a judge are one batch
         return self.name
 
     async def admit(self) -> None:
-        """Waits for the look at the first replies."""
         await self._look.admit()
 
     def take(self, request: Request, answer: Answer, price: Price | None) -> Request | None:
-        """Lands a reply; the next ask where it cannot be read and one is left."""
+        # an unreadable reply is followed by the next ask, if one is left
         wanted, ruling, ask = self._open.pop(request.prediction_id)
         self._landing.add_attempts(request.prediction_id, answer.attempts)
         if not answer.is_landed:
             self._open[request.prediction_id] = wanted, ruling, ask  # it may be asked again
-            self._look.see(request, answer)  # which counts what came back, answered or not
+            self._look.see(request, answer)  # counts replies, answered or not
             return None
         is_readable = read_verdict(answer.completion, self._card.reply_form).is_match is not None
         is_settled = is_readable or answer.completion is None or ask >= self._card.max_asks
@@ -289,11 +288,9 @@ class _JudgeWork:
         return None if is_settled else self._request(wanted, ruling, ask + 1)
 
     def end(self) -> None:
-        """Lets go of whoever waits for the look."""
         self._look.end()
 
     def notes(self) -> list[str]:
-        """Returns nothing: of a judge only its engine has something to say."""
         return []
 
     def _requests(self, wanted: list[_OpenRuling]) -> Iterator[Request]:
@@ -351,7 +348,7 @@ class _JudgeWork:
         return None if is_match is None else f"match {is_match}".lower(), is_match is not None
 
     def _asked_before(self) -> dict[tuple[str, int], int]:
-        """Returns how often executions that were stopped have asked for a ruling that is unsettled."""
+        # by executions that were stopped, for rulings that are not settled
         rows = self._purse.warehouse.read(
             sql("ask", "unsettled_rulings"),
             run=self._purse.audit_run_id,
@@ -362,14 +359,14 @@ class _JudgeWork:
 
 
 def _capped(model: ModelCard, max_tokens: int) -> ModelCard:
-    """Returns the card with room for a verdict: its own cap fits a label."""
+    # the model's own cap fits a label, and a verdict needs more room
     name = "max_tokens" if model.sampling.max_completion_tokens is None else "max_completion_tokens"
     sampling = model.sampling.model_copy(update={name: max_tokens})
     return model.model_copy(update={"sampling": sampling})
 
 
 def _signs(reader: str | None) -> Sequence[str]:
-    """Returns the enumerators that a multiple-choice prompt showed, as its reader keeps them."""
+    # the enumerators that a multiple-choice prompt showed, as its reader keeps them
     shown = json.loads(reader) if reader else None
     return shown.get("option_letter", ()) if isinstance(shown, dict) else ()
 

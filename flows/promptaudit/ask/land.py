@@ -23,9 +23,11 @@ BATCH_SECONDS = 1.0
 
 
 class Landing:
-    """Takes the answers of one run; a counted answer is in the spool, and `land` has taken it after the next `flush`.
+    """Collects the answers of one run.
 
-    `land` is handed the closed files of a segment, in a thread of its own.
+    A counted answer is in the spool, and `land` has landed it after the next `flush`.
+
+    `land` is called with the closed files of a segment, in a thread of its own.
     """
 
     def __init__(self, audit_run_id: str, spool: Spool, land: Callable[[Sequence[Path]], None]) -> None:
@@ -55,7 +57,7 @@ class Landing:
             self._turn()
 
     def turn_if_due(self) -> None:
-        """Starts landing the segment where it has stood open for a while, also when no row comes."""
+        """Starts landing a segment that has been open for a while, also when no row comes."""
         if self._is_due() and self._spool.n_rows:
             self._turn()
 
@@ -63,13 +65,13 @@ class Landing:
         return time.monotonic() - self._since > BATCH_SECONDS
 
     def flush(self) -> None:
-        """Waits until all that was added is in the warehouse; raises WarehouseError where it cannot be."""
+        """Waits until all that was added is in the warehouse; raises WarehouseError if it cannot be landed."""
         self._turn()
         while self._landing:
             self._landing.popleft().result()
 
     def close(self) -> None:
-        """Flushes and lets go; an empty spool goes."""
+        """Flushes, ends the thread and closes the spool; an empty spool is removed."""
         try:
             self.flush()
         finally:
@@ -86,7 +88,7 @@ class Landing:
 
 
 def landing_in(warehouse: Warehouse, audit_run_id: str) -> Landing:
-    """Returns what lands the answers of a run in the warehouse."""
+    """Makes the landing of a run's answers in the warehouse."""
     return Landing(audit_run_id, spool_of(warehouse, audit_run_id), partial(land_segment, warehouse))
 
 

@@ -1,4 +1,4 @@
-"""Meters of each model and judge of a run, for whoever shows them."""
+"""Measures the progress of each model and judge of a run, for progress displays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def meters_of_models(
     design: Design, variants: Sequence[Variant], warehouse: Warehouse, audit_run_id: str
 ) -> list[RequestMeter]:
-    """Returns a meter of each model of a run."""
+    """Makes a meter for each model of a run."""
     from promptaudit.cards.prices import price_of
     from promptaudit.plan.cells import missing_by_model, n_planned_of
 
@@ -31,7 +31,7 @@ def meters_of_models(
 
 
 def meters_of_judges(design: Design, missing: Mapping[str, int]) -> list[RequestMeter]:
-    """Returns a meter of what each judge still has to rule on."""
+    """Makes a meter for the rulings that each judge still has to make."""
     from promptaudit.cards.prices import price_of
 
     cards = {name: design.registry.model(design.judges[name].model or "") for name in missing}
@@ -39,7 +39,7 @@ def meters_of_judges(design: Design, missing: Mapping[str, int]) -> list[Request
 
 
 class RequestMeter:
-    """How far one model or judge is."""
+    """Measures how far one model or judge is."""
 
     def __init__(self, name: str, wanted: int, done: int, price: Price | None) -> None:
         self.name, self.wanted, self.done, self.before = name, wanted, done, done
@@ -50,7 +50,7 @@ class RequestMeter:
         self.started: float | None = None
 
     def count(self, answer: Answer | None, engine: Engine | None) -> None:
-        """Takes one answer in, or none, and the engine that is asked."""
+        """Counts one answer, or none, and keeps the engine that is asked."""
         self.engine = engine
         if answer is None:
             return
@@ -63,13 +63,13 @@ class RequestMeter:
         self.usd = None if cost is None or self.usd is None else self.usd + cost
 
     def cost(self) -> str:
-        """Returns what was spent in this execution, and what holds it back."""
+        """Writes what was spent in this execution, and what slows it down."""
         spent = "price unknown" if self.usd is None else f"{self.usd:.4f} USD"
         pressure = "" if self.engine is None else self.engine.pressure
         return f"{spent}, {pressure}" if pressure else spent
 
     def line(self) -> str:
-        """Returns the bar as text."""
+        """Writes the bar as text."""
         seconds = time.monotonic() - (self.started or time.monotonic())
         rate = (self.done - self.before) / max(seconds, 1e-3)
         left = (self.wanted - self.done) / rate if rate else 0.0

@@ -1,4 +1,4 @@
-"""Says which reader would take more of the first answers than the reader of their task does, and where to write it."""
+"""Finds the reader that would read more of the first answers than their task's reader does, and where to write it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptaudit.udfs.readers.reading import MAX_READ_CHARACTERS
 
 
 class ReaderAdvice:
-    """The first answers of a model by task; `files` has the card's file of each task whose reader its card names."""
+    """Keeps a model's first answers by task; `files` has the card's file of each task whose reader its card names."""
 
     def __init__(self, files: Mapping[str, str], read: Read) -> None:
         self._files, self._read = files, read
@@ -21,7 +21,7 @@ class ReaderAdvice:
         self._n = 0
 
     def read(self, request: Request, answer: Answer) -> tuple[str | None, bool]:
-        """Returns the label of an answer and whether it could be read, and keeps it in mind if it is one of the first."""
+        """Reads the label of an answer and whether it could be read, and keeps the answer if it is one of the first."""
         label, is_read = self._read(request, answer)
         if answer.completion is not None and self._n < FIRST and request.task_id in self._files:
             self._n += 1
@@ -30,7 +30,7 @@ class ReaderAdvice:
         return label, is_read
 
     def lines(self) -> Iterator[str]:
-        """Gives a line for each task of which another reader would take more answers."""
+        """Yields a line for each task of which another reader would read more answers."""
         for task_id, answers in self._answers.items():
             n_unread = sum(answer.label is None for answer in answers)
             best = better_reader(answers) if n_unread else None

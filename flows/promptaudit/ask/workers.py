@@ -1,4 +1,4 @@
-"""Asks models: as many workers as an engine bears pull requests from a stream, within the budget, and hand answers on."""
+"""Asks models: up to `max_connections` workers of an engine take requests from a stream, within the budget."""
 
 from __future__ import annotations
 
@@ -24,60 +24,69 @@ from promptaudit.registry.registry import Entry
 from promptaudit.warehouse import now
 
 Batch = Callable[[], Awaitable[None]]
-"""Asks some cells of one model: those of one strategy."""
+"""Asks some cells of one model, all under one strategy."""
 AskBatch = Callable[[str, str, Batch], Awaitable[None]]
-"""Has a batch asked, by the ids of its model and strategy: as it is, or as a step that somebody looks at."""
+"""Runs a batch, given the ids of its model and strategy: directly, or as a step that a person can watch."""
 OnAnswer = Callable[[str, Answer | None, Engine | None], None]
-"""(name, answer, engine), for the progress bars: told of every answer, and of none now and then, so that what holds an
-engine back shows while nothing comes. A batch has no engine to look at."""
+"""Moves the progress bars: takes a model's or judge's name, an answer and the engine.
+
+It is called for every answer, and now and then with None, so that a throttled engine shows while no answer comes. A
+batch has no engine to show.
+"""
 
 TICK_S = 1.0
 FIRST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
-"""How long the second round of a model's requests waits, and a late one; each waits twice as long as the one before."""
+"""Sets how long the second round of a model's requests waits, and the longest wait; each is twice the one before."""
 MOST_FAILED = 10_000
-"""As many requests of a model as a further round asks: they are kept in memory, and more of them are an outage."""
+"""Bounds the requests of a model that a further round asks: they are kept in memory, and more are an outage."""
 
 
 async def as_it_is(_model_id: str, _strategy: str, batch: Batch) -> None:
-    """Asks a batch, and tells nobody."""
+    """Runs a batch directly."""
     await batch()
 
 
 class Work(Protocol):
-    """What is asked of one model, and what becomes of its answers."""
+    """Provides the requests for one model, and takes their answers."""
 
     name: str  # in bars, notes and raw.engines: the model's id, or its judge's
     what: str  # model or judge
     entry: Entry  # of the model's card
     requests: Iterator[Request]
-    landed: LandedAnswers | None  # what another model has landed, for one that perturbs it
+    landed: LandedAnswers | None  # another model's landed answers, for a model that perturbs them
 
     def batch_of(self, request: Request) -> str:
-        """Returns the batch that a request belongs to; those of a batch come one after the other."""
+        """Names the batch of a request; the requests of a batch come one after the other."""
 
     async def admit(self) -> None:
         """Waits until one more request may be sent."""
 
     def take(self, request: Request, answer: Answer, price: Price | None) -> Request | None:
-        """Lands an answer; a request that must follow it, else None. Raises PromptauditError where the run must stop."""
+        """Lands an answer; returns a request that must follow it, else None.
+
+        Raises PromptauditError if the run must stop.
+        """
 
     def end(self) -> None:
-        """Lets whoever waits to be admitted go: the run stops."""
+        """Lets every waiting request pass, because the run stops."""
 
     def notes(self) -> Sequence[str]:
-        """Returns what there is to say at the end."""
+        """Lists notes for the end of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskResult:
-    """How many answers landed, and what there is to say of those who gave them."""
+    """Counts the answers that landed, and holds notes on the models or judges that gave them."""
 
     n_landed: int = 0
     notes: tuple[str, ...] = ()
 
 
 class Workers:
-    """Workers of all models. Once one must stop, none takes a new request and what is in flight is still landed."""
+    """Runs the workers of all models.
+
+    Once one must stop, none takes a new request; what is in flight is still landed.
+    """
 
     def __init__(
         self,
@@ -98,7 +107,7 @@ class Workers:
         self._parts: Mapping[str, float] = {}
 
     def run(self, asking: Coroutine[Any, Any, None]) -> AskResult:
-        """Runs `asking` to its end and lands what it was answered; raises what stopped the workers, once that has landed."""
+        """Runs `asking` to its end and lands the answers; then raises the error that stopped the workers, if any."""
         try:
             run_to_end(asking)
         finally:
@@ -129,7 +138,7 @@ class Workers:
             for batch, requests in itertools.groupby(itertools.chain([first], work.requests), work.batch_of):
                 await self.ask_batch(work.name, batch, functools.partial(self._batch, asking, requests, is_first))
                 is_first = False
-                if self._is_stopped():  # the stream is not read to its end
+                if self._is_stopped():  # the rest of the stream is not read
                     break
             await self._ask_again(asking)
         except PromptauditError as error:
@@ -143,22 +152,21 @@ class Workers:
         return self.stopped_by is not None
 
     async def _batch(self, asking: _AskedModel, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
-        """Asks the requests of one batch; raises what stopped the run, so that no batch that was stopped passes for complete."""
-        # a look before the bill: the others wait for the first
+        # raises what stopped the run, so that a stopped batch does not pass for complete
+        # the first request goes alone, so that its failure stops the others
         follow = await self._one(asking, next(requests)) if is_first else None
         await self._round(asking, requests, follow)
         if self.stopped_by is not None:
             raise self.stopped_by
 
     async def _round(self, asking: _AskedModel, requests: Iterator[Request], first: Request | None = None) -> None:
-        """Asks some requests, each once."""
         ahead = _Ahead(requests, asking.engine.max_connections, first)
         async with asyncio.TaskGroup() as group:
             for _ in range(asking.engine.max_connections):
                 group.create_task(self._work(asking, ahead))
 
     async def _ask_again(self, asking: _AskedModel) -> None:
-        """Asks what failed for now in further rounds, as long as each lands answers and the card's `retry_within` lasts."""
+        # in further rounds, as long as each lands answers and the card's `retry_within` lasts
         until, pause = time.monotonic() + self._retry_within_s, FIRST_PAUSE_S
         while not self._is_stopped() and asking.failed and asking.has_landed and time.monotonic() + pause < until:
             n_cells = f"{len(asking.failed)} cell{'s' * (len(asking.failed) > 1)}"
@@ -173,7 +181,7 @@ class Workers:
             pause = min(2 * pause, MOST_PAUSE_S)
 
     def stop(self, error: PromptauditError) -> None:
-        """Lets nobody take a new request."""
+        """Stops all workers from taking new requests."""
         self.stopped_by = self.stopped_by or error
         self.budget.end()
         for work, engine in self._asked:
@@ -181,17 +189,17 @@ class Workers:
             engine.give_up(str(error))
 
     def share(self, parts: Mapping[str, float]) -> None:
-        """Keeps to parts of the models' limits a minute, in (0, 1]; a model that is not named is asked by nobody else."""
+        """Keeps to parts, in (0, 1], of the models' limits a minute; a model without a part may use its whole limit."""
         self._parts = parts
         for work, engine in self._asked:
             engine.share(parts.get(work.name, 1.0))
 
     def note(self, what: str, name: str, notes: Sequence[str]) -> None:
-        """Keeps what there is to say of a model or a judge."""
+        """Keeps notes on a model or a judge."""
         self.notes += [f"{what} '{name}' {note}" for note in notes]
 
     def land_served(self, name: str, card: ModelCard, served: ServedModel | None) -> None:
-        """Keeps what serves a model, as it says itself."""
+        """Lands what serves a model, as the server itself reports."""
         if served is None:
             return
         row = {
@@ -241,7 +249,9 @@ class Workers:
         if answer.is_landed:
             asking.has_landed = True
         else:
-            if answer.attempts and len(asking.failed) < MOST_FAILED:  # what was not tried would come to nothing again
+            if (
+                answer.attempts and len(asking.failed) < MOST_FAILED
+            ):  # without a try now, a further round has none either
                 asking.failed.append(request)
             # a try that the budget had no room for must not pass for one that failed
             self.budget.refuse_out_of_requests()
@@ -249,8 +259,6 @@ class Workers:
 
 
 class _AskedModel:
-    """A model while it is asked."""
-
     def __init__(self, work: Work, engine: Engine, budget: Budget) -> None:
         self.work, self.engine = work, engine
         self.card: ModelCard = work.entry.card  # type: ignore[assignment]
@@ -260,7 +268,7 @@ class _AskedModel:
 
 
 class _Ahead:
-    """Some requests of the plan made ready while answers are awaited, so that a free connection is not kept waiting."""
+    # makes some requests ready while answers are awaited, so that a free connection is not kept waiting
 
     def __init__(self, streamed: Iterator[Request], n: int, first: Request | None = None) -> None:
         self._streamed = streamed
@@ -270,24 +278,24 @@ class _Ahead:
         self._failure: Exception | None = None
 
     def take(self) -> Request | None:
-        """Returns the next request; None after the last. Raises what the plan raised."""
+        # None after the last; raises what the plan raised
         if self._failure is not None:
             raise self._failure
         if not self._ready:  # of an engine that never waits
             return next(self._streamed, None)
-        # in the loop's next round: those that are ready now go out first
+        # in the loop's next round: requests that are ready now go out first
         self._loop.call_soon(self._make_one_ready)
         return self._ready.popleft()
 
     def _make_one_ready(self) -> None:
         try:
             self._ready.extend(itertools.islice(self._streamed, 1))
-        except Exception as error:  # noqa: BLE001 - a callback has nobody to raise it to; the next worker has
+        except Exception as error:  # noqa: BLE001 - a callback has no caller to raise it to; the next worker has
             self._failure = error
 
 
 def run_to_end(work: Coroutine[Any, Any, None]) -> None:
-    """Runs asking to its end; an interrupt, by Ctrl-C or SIGTERM, leaves as KeyboardInterrupt."""
+    """Runs asking to its end; an interrupt, by Ctrl-C or SIGTERM, raises KeyboardInterrupt."""
 
     async def terminable() -> None:
         with _terminable():
@@ -312,10 +320,8 @@ def _runner() -> asyncio.Runner:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends the current task as Ctrl-C does.
-
-    An exception that a signal handler raises is lost where it comes in a callback of the loop; Prefect has such a handler.
-    """
+    # an exception that a signal handler raises is lost if it comes in a callback of the loop; Prefect has such a
+    # handler
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     if threading.current_thread() is not threading.main_thread() or task is None:
         yield

@@ -18,7 +18,7 @@ from promptaudit.registry.registry import Entry
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a request is about, for engines that answer without a model: never sent."""
+    """Describes what a request is about, for engines that answer without a model. It is never sent."""
 
     text: str
     options: tuple[str, ...] = ()
@@ -26,18 +26,16 @@ class Question:
     gold_index: int | None = None  # of the right option
     references: tuple[str, ...] = ()  # right answers
     completion: str | None = None  # of a judge's request: what is judged
-    option_order: tuple[
-        int, ...
-    ] = ()  # for each place as shown the option's place in the data; nothing: as in the data
+    option_order: tuple[int, ...] = ()  # for each place as shown the option's place in the data; empty: as in the data
     json_field: str | None = None  # of the JSON object that the task's reader reads
     fields: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
-    )  # of extraction, with the values that one may have
+    )  # the fields to extract, each with the values it may have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One cell of the plan and exactly what is sent for it."""
+    """Describes one cell of the plan and exactly what is sent for it."""
 
     prediction_id: str
     model_id: str
@@ -54,13 +52,13 @@ class Request:
     request_sha256: str
     answer_schema: str | None = None  # JSON schema that the answer must follow; strategy `structured`, and verdicts
     question: Question | None = None
-    setting: str | None = None  # JSON: by kind of variation what the prompt has in place of the original's
-    replies: tuple[str, ...] = ()  # whose log-likelihoods are wanted, where the engine can weigh them
+    setting: str | None = None  # JSON: kind of variation to what the prompt has in place of the original's
+    replies: tuple[str, ...] = ()  # replies whose log-likelihoods are wanted, if the engine can weigh them
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One failed try of a request that was tried again, or given up for now."""
+    """Describes one failed try of a request that was tried again, or given up for now."""
 
     attempted_at: datetime
     http_status: int | None
@@ -70,11 +68,11 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What became of a request.
+    """Describes what became of a request.
 
-    `completion` set: answered. `error` set: a permanent failure of this request alone, which lands as such; beside an empty
-    completion it says why the provider blocked the prompt, which is a refusal.
-    Neither: its tries are used up; the cell stays missing and the next run asks it again.
+    `completion` set: answered. `error` set: a permanent failure of this request alone, which lands as such; beside an
+    empty completion it says why the provider blocked the prompt, which is a refusal. Neither: its tries are used up,
+    the cell stays missing and the next run asks it again.
     """
 
     completion: str | None = None
@@ -96,85 +94,87 @@ class Answer:
 
     @property
     def is_landed(self) -> bool:
-        """Returns whether the cell is settled: a completion, or a permanent error."""
+        """Checks whether the cell is settled: a completion, or a permanent error."""
         return self.completion is not None or self.error is not None
 
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """What serves a model, as it says itself when it is opened."""
+    """Describes what serves a model, as the server itself reports when the engine is opened."""
 
     endpoint: str  # host and port, without credentials
     engine_version: str | None = None
     served_model: str | None = None
     context_length: int | None = None  # tokens of prompt and completion
     weights_sha256: str | None = None  # of the model's file, where this machine has it
-    chat_template: str | None = None  # which makes one text of a request's messages
+    chat_template: str | None = None  # makes one text of a request's messages
 
 
 class Engine(ABC):
-    """Answers requests; `answer` is called by up to `max_connections` workers at once.
+    """Answers requests; up to `max_connections` workers call `answer` at once.
 
-    What is not overridden holds for an engine that asks nobody: it opens at once and is never throttled.
+    The defaults fit an engine that asks no server: it opens at once and is never throttled.
     """
 
     max_connections: int
     served: ServedModel | None = None  # known once it is open
-    notes: Sequence[str] = ()  # what the run should say at its end: parameters that were refused and left out
+    notes: Sequence[str] = ()  # printed at the end of the run: parameters that were refused and left out
 
     @property
     def pressure(self) -> str:
-        """Returns what the other side makes this one hold back, in a few words for the progress line; "" where nothing."""
+        """Describes in a few words, for the progress line, how the server slows this engine down; "" if it does not."""
         return ""
 
     async def open(self) -> None:  # noqa: B027 - most have nothing to get ready
-        """Gets ready: starts or finds what serves the model. Raises EngineError where there is nothing to ask."""
+        """Starts or finds what serves the model. Raises EngineError if there is nothing to ask."""
 
     @abstractmethod
     async def answer(self, request: Request) -> Answer:
-        """Returns the answer to one request, retries included."""
+        """Answers one request, retries included."""
 
     def share(self, part: float) -> None:  # noqa: B027 - most have no limits
-        """Keeps to so large a part of the card's limits a minute, in (0, 1]: others ask the same model meanwhile."""
+        """Keeps to this part, in (0, 1], of the card's limits a minute: others ask the same model meanwhile."""
 
     def give_up(self, reason: str) -> None:  # noqa: B027 - most have nobody waiting
-        """Lets whoever waits for a further try go without an answer; what is in flight is still answered."""
+        """Ends calls that wait for a further try, without an answer; what is in flight is still answered."""
 
     async def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Lets go of connections, files and processes; a second call does nothing."""
+        """Closes connections, files and processes; a second call does nothing."""
 
 
 MayTry = Callable[[], bool]
-"""Asked before every further try of a request: whether one more may be sent. False gives the request up for now."""
+"""Says before every further try of a request whether one more may be sent. False gives the request up for now."""
 
 
 def always() -> bool:
-    """Returns True: there is no budget."""
+    """Allows every further try: there is no budget."""
     return True
 
 
 Say = Callable[[str], None]
-"""Told, in a line, of what takes a while: a server that starts."""
+"""Prints one line about something that takes a while, such as a server that starts."""
 
 
 def silent(text: str) -> None:
-    """Says nothing."""
+    """Prints nothing."""
     del text
 
 
 class LandedWithoutAnswer(Exception):
-    """The cell that is asked for has landed as a permanent error."""
+    """Signals that the requested cell has landed as a permanent error."""
 
 
 LandedAnswers = Callable[[str, Request], str | None]
-"""(model_id, request) -> the landed completion of the same cell by that model, None where none has landed yet: what
-`noisy` perturbs. Raises LandedWithoutAnswer for a permanent error."""
+"""Maps (model_id, request) to the landed completion of the same cell by that model, or to None if none has landed yet.
+
+The engine `noisy` perturbs that completion. Raises LandedWithoutAnswer for a permanent error.
+"""
 
 
 def open_engine(
     entry: Entry, landed: LandedAnswers | None = None, may_try: MayTry = always, say: Say = silent
 ) -> Engine:
-    """Returns the engine of a model card; imports only what that card needs."""
+    """Makes the engine of a model card; imports only what that card needs."""
     card: Any = entry.card
     if not isinstance(card, ModelCard):
         msg = f"not a model card: {type(card).__name__}"

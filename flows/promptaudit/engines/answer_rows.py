@@ -1,4 +1,4 @@
-"""What is kept of an answer and of a failed try, as rows of schema raw."""
+"""Turns answers and failed tries into rows of schema raw."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str, object]:
-    """Returns the row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
+    """Builds the row of raw.attempts for a failed try of a prediction, a rephrasing or a verdict."""
     return {
         "audit_run_id": audit_run_id,
         "prediction_id": asked_id,
@@ -24,7 +24,7 @@ def attempt_row(audit_run_id: str, asked_id: str, attempt: Attempt) -> dict[str,
 
 
 def answer_columns(answer: Answer, cost_usd: float | None, landed_at: datetime) -> dict[str, Any]:
-    """Returns what rows of raw.predictions, raw.rephrasings and raw.verdicts keep alike of an answer."""
+    """Builds the columns of an answer that raw.predictions, raw.rephrasings and raw.verdicts share."""
     completion, is_escaped = (None, False) if answer.completion is None else escape(answer.completion)
     return {
         "completion": completion,

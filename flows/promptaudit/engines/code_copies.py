@@ -1,4 +1,4 @@
-"""Copies the registry folders of own code: it runs in a private copy, in which nothing lies but what the user trusts."""
+"""Copies the registry folders of own code. It runs in a private copy, which holds only what the user trusts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from promptaudit.system.temporary_folders import hold, make_folder
 
 
 def copied(code: Code) -> Path:
-    """Returns the file of a function, or the folder of a command, in a private copy of its registry folder.
+    """Finds the file of a function, or the folder of a command, in a private copy of its registry folder.
 
-    Raises CardError where the folder is not as it was when the code was found.
+    Raises CardError if the folder is not as it was when the code was found.
     """
     assert code.folder is not None and code.folder_sha256 is not None  # noqa: S101, PT018 - no installed module
     copy = _copied(code.folder, code.folder_sha256, code.named)
@@ -25,13 +25,12 @@ def copied(code: Code) -> Path:
 
 @functools.cache
 def bytecode_folder() -> Path:
-    """Returns a folder of this process for what Python compiles, empty at first: what lies beside sources is not read then."""
+    """Makes this process's folder for compiled bytecode, empty at first, so that none beside the sources is read."""
     return _private()
 
 
 @functools.lru_cache(maxsize=64)
 def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
-    """Returns a copy that lasts as long as this process."""
     copy = _private() / folder.name  # beside it lies nothing, whatever lies beside the folder
     copy.mkdir()
     try:
@@ -46,7 +45,7 @@ def _copied(folder: Path, sha256: str, named: frozenset[Path]) -> Path:
 
 
 def _private() -> Path:
-    """Returns a folder that lasts as long as this process."""
+    # lasts as long as this process
     made = make_folder("promptaudit-code-")
     hold(made)
     atexit.register(shutil.rmtree, made, ignore_errors=True)

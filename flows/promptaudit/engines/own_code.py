@@ -1,4 +1,4 @@
-"""Loads functions of the user's own code for engines and rephrasers, and says in a line what they raised."""
+"""Loads functions of the user's own code for engines and rephrasers, and reports in a line what they raised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANY_CHARACTERS = 16  # a shorter value may be an ordinary word of an answer
 
 
 def load(code: Code, where: str) -> Callable[..., Any]:
-    """Returns a function that the user trusts; raises EngineError in one line, which begins with `where`."""
+    """Loads a function that the user trusts; raises EngineError in one line, which begins with `where`."""
     folder = None if code.folder is None else str(code.folder)
     try:
         file = None if folder is None else str(copied(code))
@@ -31,7 +31,7 @@ def load(code: Code, where: str) -> Callable[..., Any]:
 
 
 def load_reader(reader: TrustedReader, where: str) -> Callable[..., Any]:
-    """Returns the function of a reader; raises EngineError as `load` does."""
+    """Loads the function of a reader; raises EngineError as `load` does."""
     try:
         return load_function(reader["function"], reader["file"], reader["sha256"], reader["folder"])
     except OwnCodeError as error:
@@ -40,17 +40,17 @@ def load_reader(reader: TrustedReader, where: str) -> Callable[..., Any]:
 
 
 def secrets() -> list[str]:
-    """Returns the values of this environment that may be keys."""
+    """Lists the values of this environment that may be keys: at least 6 characters under a name like a key's."""
     return [value for name, value in os.environ.items() if is_hidden(name) and len(value) >= FEW_CHARACTERS]
 
 
 def long_secrets() -> list[str]:
-    """Returns those values that are too long to be a word of an answer."""
+    """Lists the possible keys that are too long (16 characters or more) to be a word of an answer."""
     return [value for value in secrets() if len(value) >= MANY_CHARACTERS]
 
 
 def raised(name: str, error: BaseException) -> str:
-    """Returns in a line that a function raised an error, with the error's own words, keys taken out."""
+    """Reports in a line that a function raised an error, with the error's own words, keys taken out."""
     try:
         words = one_line(str(error), secrets(), limit=300)
     except Exception:  # noqa: BLE001 - an error of somebody's own may fail to say what it is

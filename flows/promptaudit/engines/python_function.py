@@ -20,17 +20,17 @@ from promptaudit.system.daemon_threads import DaemonThreads
 from promptaudit.system.scrub import without_values
 
 OF_THIS_CELL = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What Python raises for an input that code cannot handle, and would raise again."""
+"""Lists what Python raises for an input that the code cannot handle, and would raise again."""
 OF_EVERY_CELL = (ImportError, NameError, NotImplementedError, MemoryError)
 
 
 class PythonEngine(Engine):
-    """Calls a function; `limits.max_connections` calls at once where the card says so, else one after the other.
+    """Calls a function; `limits.max_connections` calls at once if the card sets it, else one after the other.
 
-    A ValueError, TypeError, LookupError, ArithmeticError, AttributeError or AssertionError of the function is a permanent error
-    of that cell. An ImportError, NameError, NotImplementedError or MemoryError stops the run. Any other exception, and each
-    that is an OSError too (of a network, a file, a provider's library), is a failed try: the call is made again, up to
-    `limits.max_attempts` times, then the cell stays missing.
+    A ValueError, TypeError, LookupError, ArithmeticError, AttributeError or AssertionError of the function is a
+    permanent error of that cell. An ImportError, NameError, NotImplementedError or MemoryError stops the run. Any other
+    exception, and each that is an OSError too (of a network, a file, a provider's library), is a failed try: the call
+    is made again, up to `limits.max_attempts` times, then the cell stays missing.
     """
 
     def __init__(self, entry: Entry, may_try: MayTry = always, say: Say = silent) -> None:
@@ -50,11 +50,11 @@ class PythonEngine(Engine):
         self._stopping = asyncio.Event()
 
     async def open(self) -> None:
-        """Loads the function; raises EngineError where that fails."""
+        """Loads the function; raises EngineError if that fails."""
         self._function = await self._threads.run(lambda: load(self._code, self._file))
 
     async def answer(self, request: Request) -> Answer:
-        """Returns what the function says, None as an empty answer, anything else as text."""
+        """Calls the function: None becomes an empty answer, anything else becomes text."""
         if self._function is None:
             await self.open()
         failed: list[Attempt] = []
@@ -91,16 +91,16 @@ class PythonEngine(Engine):
         return Answer(attempts=tuple(failed))
 
     def share(self, part: float) -> None:
-        """Keeps to so large a part of the card's limits a minute, in (0, 1]."""
+        """Keeps to this part, in (0, 1], of the card's limits a minute."""
         self._spacing.part = part
 
     def give_up(self, reason: str) -> None:
-        """Lets whoever waits for a further try go without an answer and refuses whoever comes."""
+        """Ends calls that wait for a further try, without an answer, and refuses new ones."""
         self._stopped_by = self._stopped_by or reason
         self._stopping.set()
 
     async def close(self) -> None:
-        """Lets the threads end; a call that hangs is not waited for."""
+        """Ends the threads; a call that hangs is not waited for."""
         self._threads.end()
 
     def _said(self, text: str, prompt: str) -> str:
@@ -109,7 +109,7 @@ class PythonEngine(Engine):
         return "" if said is None else str(said)
 
     def _tell_once(self, request: Request, error: Exception, text: str) -> None:
-        """Says the first error of each kind: others are like it."""
+        # the first error of each kind: others are like it
         kind = type(error).__name__
         if kind not in self._told:
             self._told.add(kind)
@@ -122,5 +122,5 @@ class PythonEngine(Engine):
 
 
 def prompt_of(request: Request) -> str:
-    """Returns the contents of a request's messages, a blank line between, without a message that is the sample's text alone."""
+    """Joins the contents of a request's messages by blank lines, without a message that is the sample's text alone."""
     return "\n\n".join(content for _, content in request.messages if content != request.text)

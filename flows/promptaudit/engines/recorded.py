@@ -1,4 +1,4 @@
-"""Answers read from a file of predictions made elsewhere."""
+"""Reads answers from a file of predictions made elsewhere."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ Cell = tuple[str | None, str, int, float | None, str, int]
 
 
 class RecordedEngine(Engine):
-    """A cell the file does not hold stays missing.
+    """Answers from a file of recorded completions. A cell that the file does not hold lands as an error.
 
     Columns: `sample_id`, `completion` and, where they apply, `model` (only the rows of the card's model count), `task`,
     `strategy`, `variant_index`, `paraphrase_temperature`, `repetition`. Without a column: every model, every task,
     `simple`, 0, no temperature, 1. Every completion is text as written, "N/A", "None" and "" too; a null is no answer.
-    Raises CardError for a path out of the registry, DataError for a file that cannot be used or contradicts itself.
+    Raises CardError for a path that leaves the registry, DataError for a file that cannot be used or contradicts
+    itself.
     """
 
     def __init__(self, card: ModelCard, entry: Entry) -> None:
@@ -46,7 +47,7 @@ class RecordedEngine(Engine):
         self._has_tasks, self._answers = _answers(read_text_table(path, card.path), card)
 
     async def answer(self, request: Request) -> Answer:
-        """Returns the recorded completion of the request's cell."""
+        """Looks up the recorded completion of the request's cell; the answer is an error if the file has none."""
         task = request.task_id if self._has_tasks else None
         temperature = request.paraphrase_temperature
         cell = (task, request.strategy, request.variant_index, temperature, request.sample_id, request.repetition)

@@ -1,20 +1,20 @@
-"""Shows a JSON schema in a prompt, where a server need not show the model what its answer is held to."""
+"""Shows a JSON schema in a prompt, because a server need not show it to the model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 IN_PROMPT = "schema_in_prompt"
-"""The field of a prediction's `sampling` that says whether its prompt was sent so."""
+"""Names the field of a prediction's `sampling` that says whether the prompt showed the schema."""
 
 Messages = tuple[tuple[str, str], ...]
 
 
 def with_schema(messages: Sequence[tuple[str, str]], schema: str) -> Messages:
-    """Returns the messages, as (role, content), with the schema at the beginning of the last one of the user.
+    """Puts the schema at the beginning of the last user message; messages are (role, content).
 
-    It stands before the sample's text, so that all prompts of a wording begin alike, for caches; and after examples, which
-    are answered without it.
+    It stands before the sample's text, so that all prompts of a wording begin alike, for caches; and after examples,
+    which are answered without it.
     """
     place = max((at for at, (role, _) in enumerate(messages) if role == "user"), default=len(messages) - 1)
     role, content = messages[place]

@@ -1,4 +1,4 @@
-"""What a run may still spend: set aside before a request is sent, settled when its answer is there."""
+"""Tracks what a run may still spend: money is set aside before a request is sent, settled when its answer is there."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ UNCAPPED_TOKENS = 4096  # set aside for the answer of a model whose card has no 
 
 
 class Budget:
-    """US dollars and requests of one run, failed tries, rephrasings and verdicts among them; for one event loop.
+    """Tracks US dollars and requests of one run, failed tries, rephrasings and verdicts included; for one event loop.
 
-    What is set aside is the most a request can cost, so dollars are never crossed where a card caps its answers and the
-    server counts tokens as it bills them. A try that failed is held to be unpaid; an answer without token counts stays at
-    what was set aside for it, and is unknown to the next run. Batches that an earlier run handed over count when they land.
+    The amount set aside is the most a request can cost, so the limit in dollars is never crossed if a card caps its
+    answers and the server counts tokens as it bills them. A failed try counts as unpaid; an answer without token counts
+    stays at what was set aside for it, and is unknown to the next run. Batches that an earlier run sent count when they
+    land.
     """
 
     def __init__(
@@ -35,7 +36,10 @@ class Budget:
         self._settled = asyncio.Event()
 
     async def reserve(self, usd: float) -> None:
-        """Sets the most a request can cost aside; waits for others to settle, raises BudgetReached when none is left to."""
+        """Sets aside the most a request can cost, and waits for others to settle if the rest is too small.
+
+        Raises BudgetReached when no other request is left that could settle.
+        """
         while self._n_open and self._crosses_usd(usd) and not self._is_out_of_requests():
             self._settled.clear()
             await self._settled.wait()
@@ -43,7 +47,7 @@ class Budget:
         self._n_open += 1
 
     def set_aside(self, usd: float) -> None:
-        """Sets an amount aside as `reserve` does, for what may settle in hours: it waits for nobody, and nobody waits for it."""
+        """Sets an amount aside at once, for a request that may settle hours later, or raises BudgetReached."""
         self.refuse_out_of_requests()
         if self._crosses_usd(usd):
             raise self.reached(usd)
@@ -51,17 +55,17 @@ class Budget:
         self.spent_usd += usd
 
     def settle(self, reserved_usd: float, usd: float | None) -> None:
-        """Puts what was really spent in place of what was reserved; None leaves it."""
+        """Replaces a reserved amount by what was really spent; None keeps the reserved amount."""
         self._n_open -= 1
         self.release(reserved_usd, usd)
 
     def release(self, reserved_usd: float, usd: float | None) -> None:
-        """Settles what was set aside."""
+        """Settles what was set aside, in the same way."""
         self.spent_usd += (reserved_usd if usd is None else usd) - reserved_usd
         self._settled.set()
 
     def spend(self, usd: float | None) -> None:
-        """Takes in what an earlier process had asked and is answered only now."""
+        """Counts a request that an earlier process sent and that is answered only now."""
         self.n_requests += 1
         self.spent_usd += usd or 0.0
 
@@ -73,12 +77,12 @@ class Budget:
         return True
 
     def refuse_out_of_requests(self) -> None:
-        """Raises BudgetReached when no request is left, be it a further try."""
+        """Raises BudgetReached when no request is left, not even a further try."""
         if self._is_out_of_requests():
             raise self.reached(0.0)
 
     def reached(self, usd: float) -> BudgetReached:
-        """Returns what says that no further request fits that may cost so much."""
+        """Makes the error that says that no further request fits which may cost so much."""
         if self._is_out_of_requests():
             return BudgetReached(
                 f"{self.n_requests} requests made, the budget is {self.max_requests}; run again with more to continue"
@@ -90,12 +94,12 @@ class Budget:
 
     @property
     def left(self) -> tuple[int | None, float | None]:
-        """Returns how many requests and US dollars are neither spent nor set aside; None of what has no limit."""
+        """Computes how many requests and US dollars are neither spent nor set aside; None for what has no limit."""
         n_requests = None if self.max_requests is None else max(self.max_requests - self.n_requests, 0)
         return n_requests, None if self.max_usd is None else max(self.max_usd - self.spent_usd, 0.0)
 
     def end(self) -> None:
-        """Lets whoever waits for more of it go; of what is at hand nothing is waited for long."""
+        """Releases every caller that waits for more of the budget. This one has no such callers, and does nothing."""
 
     def lend(self, n_requests: int, usd: float) -> None:
         """Sets aside what another process may spend; negative amounts are what it gives back."""
@@ -110,9 +114,9 @@ class Budget:
 
 
 class Spending:
-    """What the requests of one model cost a run: the most that each can cost is set aside before it is sent, and settled.
+    """Sets aside the most that each request of one model can cost before it is sent, and settles it afterwards.
 
-    What fails is not paid. An answer whose cost is unknown stays at what was set aside for it.
+    A failed request costs nothing. An answer whose cost is unknown stays at what was set aside for it.
     """
 
     def __init__(self, budget: Budget, card: ModelCard) -> None:
@@ -123,7 +127,7 @@ class Spending:
 
     @contextlib.asynccontextmanager
     async def reserved(self, request: Request) -> AsyncIterator[Callable[[Answer], None]]:
-        """Sets the most that a request can cost aside while it is asked; yields what is to be told of its answer.
+        """Sets aside the most that a request can cost while it is asked; yields the function to call with its answer.
 
         Waits for other requests to settle; raises BudgetReached when none is left to.
         """
@@ -142,14 +146,14 @@ class Spending:
             self._budget.settle(most, usd)
 
     def set_aside(self, request: Request) -> None:
-        """Sets the most that a request of a batch can cost aside, once; raises BudgetReached."""
+        """Sets aside the most that a request of a batch can cost, once; raises BudgetReached."""
         if request.prediction_id not in self._set_aside:
             most = self._most(request)
             self._budget.set_aside(most)
             self._set_aside[request.prediction_id] = most
 
     def settle(self, request: Request, answer: Answer) -> None:
-        """Settles a request of a batch, be it one that an earlier process had handed over."""
+        """Settles a request of a batch, also one that an earlier process had sent."""
         usd = paid_for(answer, self.price)
         if request.prediction_id in self._set_aside:
             self._budget.release(self._set_aside.pop(request.prediction_id), usd)
@@ -167,7 +171,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """Which run is paid for, where it lands, what it may still spend, and who hears what goes on."""
+    """Bundles the run that is paid for, its warehouse, its budget, and the function that prints its progress."""
 
     warehouse: Warehouse
     audit_run_id: str
@@ -182,7 +186,7 @@ def budget_of(
     max_usd: float | None = None,
     max_requests: int | None = None,
 ) -> Budget:
-    """Returns the budget of a run, the command's limits before the card's, less what the run has spent."""
+    """Makes the budget of a run: the command's limits, else the card's, less what the run has spent."""
     spent = warehouse.read(sql("plan", "spent"), run=audit_run_id)[0]
     return Budget(
         limits.max_usd if max_usd is None else max_usd,
@@ -193,7 +197,7 @@ def budget_of(
 
 
 def most_usd(request: Request, sampling: Sampling, price: Price | None, longest: int = 0) -> float:
-    """Returns the most a request can cost: no token is less than a byte. `longest` is the longest answer so far, in tokens."""
+    """Computes the most a request can cost, at a token a byte. `longest` is the longest answer so far, in tokens."""
     if price is None or not (price.input_usd_per_mtok or price.output_usd_per_mtok):
         return 0.0
     tokens_in = prompt_bytes(request.messages, request.answer_schema)

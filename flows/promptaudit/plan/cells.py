@@ -1,4 +1,4 @@
-"""Plans a run: which cells there are, what is sent for each, what is still missing of them."""
+"""Plans a run: which cells there are, what is sent for each, and which are still missing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from promptaudit.warehouse import Warehouse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One prompt variant of a run."""
+    """Describes one prompt variant of a run."""
 
     prompt_variant_id: str
     task_id: str
@@ -32,47 +32,47 @@ class Variant:
     template: str | None = None  # JSON; of multiple-choice and open tasks
     reader: str | None = None  # JSON, in place of the task's
     variation: str | None = None  # in which respect it differs from the original
-    setting: str | None = None  # JSON: by kind of variation what it has in place of the original's
+    setting: str | None = None  # JSON: kind of variation to what it has in place of the original's
     model_ids: tuple[str, ...] | None = (
-        None  # who is asked, the model that reworded it for itself first; None: every model
+        None  # the models that are asked, the model that reworded it for itself first; None: every model
     )
     dealt: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Returns the ids of the samples that each repetition is asked for; a repetition that is not among them asks all."""
+    """Maps a repetition to the ids of the samples that it asks; a repetition that is missing asks all."""
 
     @property
     def own_of(self) -> str | None:
-        """Returns the model that reworded it for itself; None where every model is asked."""
+        """Names the model that reworded it for itself; None if every model is asked."""
         return self.model_ids[0] if self.model_ids else None
 
     @property
     def is_worded_alone(self) -> bool:
-        """Returns whether it differs from the original in its wording or its template at most."""
+        """Checks whether it differs from the original in its wording or its template at most."""
         return self.variation in WORDED_ALONE
 
     def asks(self, model_id: str) -> bool:
-        """Returns whether a model is asked it."""
+        """Checks whether it is asked of a model."""
         return self.model_ids is None or model_id in self.model_ids
 
     def samples_of(self, repetition: int, samples: Sequence[Sample]) -> Sequence[Sample]:
-        """Returns those of some samples of its task that a repetition is asked for, in their order."""
+        """Picks the samples that a repetition asks from samples of its task, in their order."""
         if repetition not in self.dealt:
             return samples
         own = frozenset(self.dealt[repetition])
         return [sample for sample in samples if sample.sample_id in own]
 
     def n_cells(self, design: Design) -> int:
-        """Returns how many cells one model is asked of it."""
+        """Counts the cells that it has for one model."""
         samples = design.samples[self.task_id].samples
         return sum(len(self.samples_of(repetition, samples)) for repetition in self.repetitions)
 
 
 def n_planned_of(design: Design, variants: Sequence[Variant], model_id: str) -> int:
-    """Returns how many cells a run has of one model."""
+    """Counts the cells that a run has of one model."""
     return sum(variant.n_cells(design) for variant in variants if variant.asks(model_id))
 
 
 def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str], int]:
-    """Returns how many cells of a run have landed, by model and prompt variant."""
+    """Counts the landed cells of a run, by model and prompt variant."""
     rows = warehouse.read(
         "select model_id, prompt_variant_id, count(*) as n from raw.predictions where audit_run_id = $audit_run_id group by all",
         audit_run_id=audit_run_id,
@@ -81,27 +81,27 @@ def count_landed(warehouse: Warehouse, audit_run_id: str) -> dict[tuple[str, str
 
 
 class LandedCells(Protocol):
-    """The cells of a run that have an answer."""
+    """Knows the cells of a run that have an answer."""
 
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """Returns how many there are, by model and prompt variant."""
+        """Counts them by model and prompt variant."""
 
     def cells(self, model_id: str, prompt_variant_id: str) -> set[tuple[str, int]]:
-        """Returns those of a model and prompt variant, each a sample and repetition."""
+        """Lists the cells of a model and prompt variant as (sample, repetition)."""
 
 
 class CellsInWarehouse:
-    """The cells of a run that have landed in its warehouse."""
+    """Reads which cells of a run have landed in its warehouse."""
 
     def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
         self._warehouse, self._run = warehouse, audit_run_id
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """Returns how many there are, by model and prompt variant."""
+        """Counts them by model and prompt variant."""
         return count_landed(self._warehouse, self._run)
 
     def cells(self, model_id: str, prompt_variant_id: str) -> set[tuple[str, int]]:
-        """Returns those of a model and prompt variant, each a sample and repetition."""
+        """Lists the cells of a model and prompt variant as (sample, repetition)."""
         rows = self._warehouse.read(
             "select sample_id, repetition from raw.predictions "
             "where audit_run_id = $audit_run_id and model_id = $model_id and prompt_variant_id = $prompt_variant_id",
@@ -115,10 +115,10 @@ class CellsInWarehouse:
 def missing_requests(
     landed_cells: LandedCells, audit_run_id: str, design: Design, model_id: str, variants: Sequence[Variant]
 ) -> Iterator[Request]:
-    """Yields wanted cells minus landed cells of one model, streamed; variants that share a prefix together.
+    """Yields requests for one model's wanted cells that have not landed; variants that share a prefix come together.
 
-    All samples are asked once before any is asked again: what disturbs consecutive requests for a while (a server that is
-    updated, another replica) would else fall on all repetitions of one cell, and pass for agreement between them.
+    All samples are asked once before any is asked again. Otherwise a disturbance of consecutive requests (a server that
+    is updated, another replica) would hit all repetitions of one cell, and look like agreement between them.
     """
     landed = landed_cells.counts()
     sent = sent_by(design.models[model_id])
@@ -163,7 +163,7 @@ def missing_requests(
 
 
 def prompter_of(design: Design, variant: Variant) -> Prompter:
-    """Returns what puts samples into a variant's messages."""
+    """Makes the prompter that puts samples into a variant's messages."""
     return Prompter(
         design.card_of(variant.task_id, variant.strategy),
         design.samples[variant.task_id],
@@ -175,19 +175,19 @@ def prompter_of(design: Design, variant: Variant) -> Prompter:
 
 
 def template_of(variant: Variant) -> Template | None:
-    """Returns the template of a variant of a multiple-choice or open task."""
+    """Reads the template of a variant of a multiple-choice or open task; None for other variants."""
     return None if variant.template is None else Template.model_validate_json(variant.template)
 
 
 def count_missing(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
-    """Returns how many cells of these variants have not landed in a run."""
+    """Counts the cells of these variants that have not landed in a run."""
     return sum(missing_by_model(warehouse, audit_run_id, design, variants).values())
 
 
 def missing_by_model(
     warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]
 ) -> dict[str, int]:
-    """Returns by model how many cells of these variants have not landed in a run."""
+    """Counts by model the cells of these variants that have not landed in a run."""
     landed = count_landed(warehouse, audit_run_id)
     sizes = {variant.prompt_variant_id: variant.n_cells(design) for variant in variants}
     return {

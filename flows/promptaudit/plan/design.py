@@ -1,4 +1,4 @@
-"""What an audit is about: everything its card names, looked up, held against each other, its samples chosen."""
+"""Looks up everything that an audit's card names, checks it, and chooses the samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptaudit.registry.rephraser_cards import OTHER_KINDS, SENT_TO_NO_MODEL
 from promptaudit.registry.samples import ChosenSamples, Sample, panels
 from promptaudit.system.keys import as_json, content_id, sent_by
 
-# of a task card: these decide no request
+# fields of a task card that decide no request
 NOT_SENT = {
     "data",
     "reader",
@@ -39,7 +39,7 @@ NOT_SENT = {
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """An audit with everything it names looked up and its samples chosen."""
+    """Holds an audit with everything it names looked up and its samples chosen."""
 
     audit_id: str
     audit: AuditCard
@@ -47,7 +47,7 @@ class Design:
     tasks: Mapping[str, TaskCard]
     templates: Mapping[str, TemplateCard]  # by task
     models: Mapping[str, ModelCard]
-    judges: Mapping[str, JudgeCard]  # the members of panels among them, and the judge of rewordings
+    judges: Mapping[str, JudgeCard]  # with the members of panels, and the judge of rewordings
     samples: Mapping[str, ChosenSamples]
     fingerprint: str
     plan_fingerprint: str
@@ -57,19 +57,19 @@ class Design:
 
     @property
     def meaning_judge(self) -> str | None:
-        """Returns the judge that rules on rewordings and on no answers, None without one."""
+        """Names the judge that rules on rewordings and on no answers, None without one."""
         return None if self.audit.rephrasing is None else self.audit.rephrasing.meaning
 
     def card_of(self, task_id: str, strategy: str) -> TaskCard:
-        """Returns the card a strategy asks by: a trial's changed arm may have one of its own."""
+        """Picks the card a strategy asks by: a trial's changed arm may have one of its own."""
         return self.tried.get(task_id, self.tasks[task_id]) if strategy.endswith(TRIED) else self.tasks[task_id]
 
     def n_samples(self, task_id: str) -> int:
-        """Returns how many samples of a task are asked."""
+        """Counts the samples of a task that are asked."""
         return len(self.samples[task_id].samples)
 
     def asking(self, sample_ids: Mapping[str, Collection[str]]) -> Design:
-        """Returns it with these of the samples of each task, those of one run."""
+        """Narrows the design to these samples of each task; a run asks only them."""
         asked = {task_id: frozenset(own) for task_id, own in sample_ids.items()}
         samples = {
             task_id: replace(
@@ -80,7 +80,7 @@ class Design:
         return replace(self, samples=samples)
 
     def panel(self, number: int) -> dict[str, set[str]]:
-        """Returns by task the ids of the samples that are asked in a run, the first of number 0: panels go round."""
+        """Lists by task the ids of the samples that run `number` asks, counted from 0; panels take turns."""
         panels_of = {
             task_id: panels(chosen.samples, self.audit.samples.of(task_id)) for task_id, chosen in self.samples.items()
         }
@@ -88,9 +88,10 @@ class Design:
 
 
 def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = None) -> Design:
-    """Looks everything up that an audit names and chooses its samples.
+    """Looks up everything that an audit names and chooses its samples.
 
-    Raises every error of its cards and their data at once; `checked` is what the checks found where they have been made.
+    Raises every error of its cards and their data at once; `checked` is the result of the checks if they have been
+    made.
     """
     checked = checked or check_audit(registry, audit_id)
     raise_all([*checked.errors, *checked.lacking_data])
@@ -100,7 +101,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
     templates = {name: registry.templates(card.templates) for name, card in tasks.items() if card.templates is not None}
     models = {name: registry.model(name) for name in registry.models_of(audit_id)}
     samples = fetch_samples(checked.cards)
-    # which rows a task's own limit chooses is hashed with the rows
+    # a task's own limit shows in its rows, which are hashed
     grid = audit.model_dump(
         mode="json",
         include={"strategies", "rephrasing", "repetitions", "samples"},
@@ -182,7 +183,7 @@ def _has_weigher(models: Mapping[str, ModelCard]) -> bool:
 
 
 def used_fields(design: Design, task_id: str, sample: Sample) -> dict[str, str]:
-    """Returns the other columns of the data that a prompt of the task uses."""
+    """Picks the other columns of a sample's data that a prompt of the task uses."""
     return _used_fields(design.tasks[task_id], design.templates.get(task_id), sample)
 
 
@@ -197,7 +198,7 @@ def _used_fields(card: TaskCard, templates: TemplateCard | None, sample: Sample)
 
 
 def _keyed(sample: Sample) -> tuple[str, ...]:
-    """Returns what is right and what is offered, of samples that have such; the others keep the hash they had without."""
+    # samples without options and references keep the hash they had before these were hashed
     return (as_json([sample.options, sample.references]),) if sample.options or sample.references else ()
 
 
@@ -212,5 +213,5 @@ def _sent_by_base(registry: Registry, card: ModelCard) -> dict[str, object] | No
 
 
 def model_order(design: Design) -> list[list[str]]:
-    """Returns the models in rounds: those that perturb another's answers come after it."""
+    """Sorts the models into rounds: a model that perturbs another's answers comes after it."""
     return perturbed_last({name: card.of for name, card in design.models.items()})

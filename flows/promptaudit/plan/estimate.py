@@ -1,4 +1,4 @@
-"""Estimates what an audit asks and costs, for itself and for subsamples of it; calls nothing."""
+"""Estimates how much an audit asks and costs, as a whole and for subsamples of it; calls nothing."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from promptaudit.registry.samples import ChosenSamples, Sample
 from promptaudit.registry.template_cards import OF_OPTIONS
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
-UNSEEN_INPUT, UNSEEN_OPTION = 400, 40  # characters, where neither data nor card says how long they are
+UNSEEN_INPUT, UNSEEN_OPTION = 400, 40  # characters, if neither data nor card gives their length
 MEASURED_SAMPLES = 200
 REPHRASING_TOKENS = 60
-FREE_ANSWER_TOKENS = 100  # of an open or multiple-choice answer, where a card caps it at no less
+FREE_ANSWER_TOKENS = 100  # of an open or multiple-choice answer, unless a card caps it at less
 VERDICT_TOKENS = 60
 UNSEEN_ANSWER = "x" * 200
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Requests, tokens and USD, which are None where a price is unknown."""
+    """Sums requests, tokens and USD; USD is None if a price is unknown."""
 
     requests: int
     prompt_tokens: int
@@ -42,7 +42,10 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one model, rephraser or judge is asked; `what` says which it is, `as` of a model in place of each of the audit's."""
+    """Counts what one model, rephraser or judge is asked.
+
+    `what` names the kind; `as`: a model in place of each of the audit's.
+    """
 
     what: str
     name: str
@@ -54,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Subsample:
-    """What a share of the samples takes."""
+    """Counts what a share of the samples takes."""
 
     share: float
     requests: int
@@ -63,7 +66,7 @@ class Subsample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Requests, tokens and USD of an audit or a trial, line by line, and what keeps `run` from beginning on this machine."""
+    """Lists requests, tokens and USD of an audit or a trial, and what prevents `run` from starting on this machine."""
 
     audit_id: str
     lines: Sequence[Line]
@@ -75,11 +78,13 @@ class Estimate:
 
 
 def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()) -> Estimate:
-    """Returns requests, tokens and USD by model, rephraser and judge, and of subsamples; USD is None where a price is unknown.
+    """Estimates requests, tokens and USD by model, rephraser and judge, and of subsamples.
 
-    `others` are models that might be asked in place of each of the audit's: ids of cards, or names that the price library
-    knows. Raises every error of the audit's cards and their data at once, and UsageError for another model that nothing is
-    known of.
+    USD is None if a price is unknown.
+
+    `others` are models that might be asked in place of each of the audit's: ids of cards, or names that the price
+    library knows. Raises every error of the audit's cards and their data at once, and UsageError for another model that
+    neither a card nor the price library knows.
     """
     checked = check_audit(registry, audit_id)
     raise_all(checked.errors)
@@ -113,7 +118,7 @@ def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()
 
 
 def total_of(lines: Sequence[Line]) -> Total:
-    """Returns the sums of the lines."""
+    """Adds up the lines."""
     known = [line.usd for line in lines if line.usd is not None]
     return Total(
         requests=sum(line.requests for line in lines),
@@ -124,7 +129,7 @@ def total_of(lines: Sequence[Line]) -> Total:
 
 
 def _subsample(share: float, total: Total, fixed: Total) -> Subsample:
-    """Returns what a share of the samples takes; the requests of rephrasers are fixed."""
+    # the requests of rephrasers are the same for every share
     requests = round((total.requests - fixed.requests) * share) + fixed.requests
     if total.usd is None or fixed.usd is None:
         return Subsample(share, requests, None)
@@ -133,7 +138,7 @@ def _subsample(share: float, total: Total, fixed: Total) -> Subsample:
 
 @dataclass(frozen=True, slots=True)
 class TaskSize:
-    """How many samples of a task are asked, some of them, and its examples."""
+    """Holds how many samples of a task are asked, some of them, and its examples."""
 
     n_samples: int
     some: Sequence[Sample]
@@ -141,7 +146,7 @@ class TaskSize:
 
 
 def _size_of(checked: CardCheck, name: str) -> TaskSize:
-    """Returns the samples as they are here, else as many as the card says."""
+    # the samples if they are here, else as many as the card says
     card, own = checked.cards.tasks[name], checked.cards.audit.samples.of(name)
     if name not in checked.cards.samples and card.data.rows is not None:
         some = _unseen(card, checked.cards.templates_of(card))
@@ -153,7 +158,7 @@ def _size_of(checked: CardCheck, name: str) -> TaskSize:
 
 
 def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:
-    """Returns a sample whose texts are as long as the card says those are that prompts use; it stands for all."""
+    # stands for all samples; each text that prompts use is as long as the card says
     used = templates.templates if templates is not None else ()
     texts = [each.text for each in used] or [card.instruction, *(message.content for message in card.messages)]
     names = {name for text in texts for name in placeholders(text)}
@@ -165,7 +170,7 @@ def _unseen(card: TaskCard, templates: TemplateCard | None) -> Sample:
 
 
 def _n_asks(registry: Registry, audit: AuditCard, task_id: str, strategy: str, size: TaskSize) -> int:
-    """Asks of a task under one strategy: its variants, every repetition, and the second asks of a share."""
+    # variants, every repetition, and the second asks of a share
     own = audit.repetitions
     return sum(
         n_asks(own, own.at_most(is_original=wording == 0), size.n_samples, is_original=wording == 0)
@@ -180,7 +185,7 @@ def _n_wordings(registry: Registry, audit: AuditCard, task_id: str, strategy: st
 
 
 def _other_model(registry: Registry, audit_id: str, name: str) -> ModelCard:
-    """Returns the card of a model, else the first audited model's under another name, where the price library knows that name."""
+    # the model's own card, else the first audited model's under this name, if the price library knows the name
     if registry.find("models", name) is not None:
         return registry.model(name)
     first = registry.model(registry.models_of(audit_id)[0])
@@ -205,12 +210,12 @@ def _row(registry: Registry, audit: AuditCard, name: str, card: ModelCard, measu
 
 
 def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
-    """Returns how a task is dressed: templates are whole prompts, of one strategy."""
+    # templates are whole prompts, of one strategy
     return audit.strategies if task.templates is None else ("simple",)
 
 
 def mean_answer(card: ModelCard, task: TaskCard) -> int:
-    """Returns about how many tokens an answer to a task has."""
+    """Estimates how many tokens an answer to a task has."""
     if task.kind == "classification":
         return completion_tokens(card, task.label_names)
     return min(card.sampling.token_cap or FREE_ANSWER_TOKENS, FREE_ANSWER_TOKENS)
@@ -228,7 +233,7 @@ def _mean_prompt(registry: Registry, task: TaskCard, strategy: str, measured: Ta
 
 
 def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
-    """One row a model that rewords, for every model or for itself."""
+    # one row for each model that rewords, for every model or for itself
     audit = registry.audit(audit_id)
     if audit.rephrasing is None or audit.rephrasing.rephraser is None:
         return []
@@ -252,7 +257,7 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
 
 
 def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> Line:
-    """Every answer that has a key judged once a repetition, and the controls."""
+    # every answer that has a key is judged once a repetition, and so are the controls
     audit, card = registry.audit(audit_id), registry.judge(name)
     model = registry.model(card.model or "")
     if audit.rephrasing is not None and name == audit.rephrasing.meaning:
@@ -289,7 +294,7 @@ def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[s
 
 
 def _meaning_row(registry: Registry, audit_id: str, name: str, card: JudgeCard, model: ModelCard) -> Line:
-    """Every rewording of each task judged once a repetition."""
+    # every rewording of each task is judged once a repetition
     audit = registry.audit(audit_id)
     own = audit.rephrasing
     n_rewordings = (
@@ -315,7 +320,7 @@ def _meaning_row(registry: Registry, audit_id: str, name: str, card: JudgeCard, 
 
 
 def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
-    """Descriptions of labels that strategy structured has reworded, one request each."""
+    # of labels; strategy structured has each reworded by one request
     if STRUCTURED not in audit.strategies:
         return 0
     return sum(bool(item.description) for name in audit.tasks for item in registry.task(name).labels)

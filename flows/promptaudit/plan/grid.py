@@ -1,4 +1,4 @@
-"""Deals the second asks of a share of the samples: which of them each wording is asked for again."""
+"""Chooses the samples that each wording is asked for a second time, if the card asks a share of them twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptaudit.warehouse.rows import frame_of
 
 
 def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> list[Variant]:
-    """Returns a run's variants with the samples that they are asked for, which are dealt and landed once."""
+    """Chooses the samples that a run's variants ask; the choice is made and landed once, and read from then on."""
     landed = _landed(warehouse, audit_run_id)
     if landed is None:
         dealt = _dealt_twice(design, variants)
@@ -34,7 +34,7 @@ def deal_samples(warehouse: Warehouse, audit_run_id: str, design: Design, varian
 
 
 def design_row(audit_run_id: str, design: Design) -> dict[str, object]:
-    """Returns the row of raw.designs of a run that opens."""
+    """Builds the row of raw.designs for a run that opens."""
     audit = design.audit
     return {
         "audit_run_id": audit_run_id,
@@ -44,7 +44,7 @@ def design_row(audit_run_id: str, design: Design) -> dict[str, object]:
 
 
 def _landed(warehouse: Warehouse, audit_run_id: str) -> dict[str, dict[int, tuple[str, ...]]] | None:
-    """Returns what the run has dealt by prompt variant and repetition; None where it has dealt nothing."""
+    # by prompt variant and repetition; None if the run has landed no choice
     rows = warehouse.read(
         "select prompt_variant_id, repetition, sample_ids from raw.grid where audit_run_id = $audit_run_id",
         audit_run_id=audit_run_id,
@@ -56,7 +56,7 @@ def _landed(warehouse: Warehouse, audit_run_id: str) -> dict[str, dict[int, tupl
 
 
 def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
-    """Returns the variants with the samples that are asked a second time, of wordings that are asked once of every sample."""
+    # only wordings that are asked once of every sample are asked again
     share, dealt = design.audit.repetitions.twice, list(variants)
     if share is None:
         return dealt
@@ -69,23 +69,22 @@ def _dealt_twice(design: Design, variants: Sequence[Variant]) -> list[Variant]:
 
 
 def n_asks(own: Repetitions, n_repetitions: int, n_samples: int, *, is_original: bool) -> int:
-    """Returns how many cells one model is asked of a wording with so many repetitions, the last of them maybe of a share."""
+    """Counts the cells of a wording with so many repetitions for one model; the last repetition may ask a share."""
     if own.twice is not None and _is_asked_again(own, n_repetitions, is_original=is_original):
         return (n_repetitions - 1) * n_samples + _n_twice(own.twice, n_samples)
     return n_repetitions * n_samples
 
 
 def _is_asked_again(own: Repetitions, n_repetitions: int, *, is_original: bool) -> bool:
-    """Returns whether the last repetition of a wording is for a share of the samples."""
+    # if so, the last repetition asks a share of the samples
     return own.twice is not None and own.of_every_sample(is_original=is_original) < n_repetitions
 
 
 def _n_twice(share: float, n_samples: int) -> int:
-    """Returns how many samples of a wording are asked twice: the share of them, at least one."""
     return max(1, round(share * n_samples)) if n_samples else 0
 
 
 def _in_seeded_order(design: Design, variant: Variant) -> list[Sample]:
-    """Returns the samples of a variant's task, in an order of its own."""
+    # each variant has an order of its own
     seed, what = design.audit.samples.seed, f"twice:{variant.prompt_variant_id}"
     return sorted(design.samples[variant.task_id].samples, key=lambda each: seeded_rank(seed, what, each.sample_id))

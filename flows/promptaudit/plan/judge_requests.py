@@ -1,4 +1,4 @@
-"""What a judge rules on, and what it is told: one ask for answers that are the same, and controls among them."""
+"""Builds what a judge rules on and reads: one ask for answers that are the same, and controls among them."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ AGAIN = "\n\nThis is ask {n} of the same: the last reply was no JSON object of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """An answer whose verdict is known."""
+    """Describes an answer whose verdict is known."""
 
     control_id: str
     task_id: str
     sample_id: str
     kind: str
-    place: int  # among those of its task and kind
+    place: int  # among the controls of its task and kind
     completion: str
     is_match: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A rewording, its original, and the part of the prompt that stands beside both."""
+    """Holds a rewording, its original, and the output format that stands beside both in the prompt."""
 
     prompt_variant_id: str
     original: str
@@ -54,13 +54,13 @@ class Wording:
 
     @property
     def as_sample(self) -> Sample:
-        """Returns it as judges are shown samples: the original is the reference, the output format the question."""
+        """Turns it into a sample for a judge: the original is the reference, the output format the question."""
         return Sample(self.prompt_variant_id, self.output_format, None, {}, references=(self.original,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """A completion to rule on: of the first prediction that says it, or of a control."""
+    """Holds a completion to rule on: of the first prediction that says it, or of a control."""
 
     prediction_id: str | None
     control_id: str | None
@@ -70,13 +70,13 @@ class Ruling:
     completion: str
     option_order: tuple[
         int, ...
-    ] = ()  # for each place as the model saw it the option's place in the data; nothing: as there
-    other: str | None = None  # of a judge of pairs: the answer that it is held against
+    ] = ()  # for each place as the model saw it the option's place in the data; empty: the data's order
+    other: str | None = None  # for a judge of pairs: the answer that it is compared with
     is_swapped: bool = False  # whether the other answer stands first
 
 
 def judge_key(design: Design, judge_id: str) -> str:
-    """Returns what decides a judge's verdicts: its rubric and instructions, and what of its model's card is sent."""
+    """Hashes what decides a judge's verdicts: its rubric and instructions, and the sent part of its model's card."""
     card = design.judges[judge_id]
     about = card.model_dump(mode="json", include={"rubric", "max_tokens", "panel"})
     about["instructions"] = {task_id: text for task_id, text in card.instructions.items() if task_id in design.tasks}
@@ -90,10 +90,10 @@ def judge_key(design: Design, judge_id: str) -> str:
 
 
 def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) -> tuple[Messages, Question]:
-    """Returns what a judge is asked about one completion, and the same for a judge that needs no model.
+    """Writes a judge's request about one completion, and the same as a question for a judge that needs no model.
 
-    The completion, less a reasoning block before its answer, stands between marks that a hash of it makes, so it cannot hold
-    them; a card with `marks: none` has none. What is put in is never read again.
+    The completion, less a reasoning block before its answer, stands between marks that a hash of it makes, so that it
+    cannot contain them; a card with `marks: none` has none. Filled-in text is never read for placeholders again.
     """
     answer = parted(ruling.completion).answer
     signs = ruling.signs or task.label_names
@@ -131,7 +131,7 @@ def _others(ruling: Ruling) -> tuple[str, ...]:
 
 
 def asked_again(messages: Messages, card: JudgeCard, ask: int) -> Messages:
-    """Returns the messages of a further ask: with a reminder, so that a model that draws nothing answers otherwise.
+    """Adds a reminder to the messages of a further ask, so that a model that draws nothing answers differently.
 
     A card with `marks: none` has its rubric sent as it is at every ask.
     """
@@ -142,7 +142,7 @@ def asked_again(messages: Messages, card: JudgeCard, ask: int) -> Messages:
 
 
 def controls_of(design: Design) -> list[Control]:
-    """Returns the controls of a run: of every task and kind as many as the judge that wants most, in the order they are taken."""
+    """Chooses a run's controls: for every task and kind as many as the judge that wants most, in the order of use."""
     return [
         control
         for task_id in design.tasks
@@ -152,7 +152,7 @@ def controls_of(design: Design) -> list[Control]:
 
 
 def wanted(design: Design, task_id: str, kind: str) -> int:
-    """Returns how many controls of a kind the judge that wants most has for a task; 0 where none rules on it."""
+    """Counts the controls of a kind that the judge that wants most has for a task; 0 if no judge rules on it."""
     judges = (
         card
         for name, card in design.judges.items()
@@ -201,7 +201,7 @@ def _right(task: TaskCard, sample: Sample) -> str:
 
 
 def _wrong(task: TaskCard, sample: Sample, others: Sequence[Sample]) -> str | None:
-    """Returns an answer that is wrong for a sample: another option or label, or what is right for another sample."""
+    # another option or label, or the reference of another sample
     if sample.gold_label is not None:
         count = len(sample.options) or len(task.label_names)
         gold = task.label_names.index(sample.gold_label)
@@ -213,14 +213,14 @@ def _wrong(task: TaskCard, sample: Sample, others: Sequence[Sample]) -> str | No
 
 
 def _choice(task: TaskCard, sample: Sample, index: int) -> str:
-    """Returns a choice in one of the ways that models write it."""
+    # in one of the ways that models write a choice
     sign, option = task.label_names[index], sample.options[index]
     ways = (sign, f"({sign})", f"{sign}. {option}", option, f"The answer is {sign}.")
     return ways[rank("way", sample.sample_id, sign)[0] % len(ways)]
 
 
 def content_of(text: str) -> set[str]:
-    """Returns what a reference says, apart from how: its letters and digits, and the number that it or its right side is."""
+    """Reads a reference's content without its form: letters and digits, and the number that it or its right side is."""
     from promptaudit.udfs.scoring.math.final_answer import tidied
     from promptaudit.udfs.scoring.math.number import read_quantity
 
@@ -230,5 +230,5 @@ def content_of(text: str) -> set[str]:
 
 
 def rank(*parts: str) -> bytes:
-    """Returns a place among others that chance would give, the same on every night: the sha256 of what it is of."""
+    """Hashes the parts (sha256) for an order like chance's that is the same on every night."""
     return hashlib.sha256("\x00".join(parts).encode("utf-8", "backslashreplace")).digest()

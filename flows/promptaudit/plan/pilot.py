@@ -1,4 +1,7 @@
-"""The part of a run's grid that a pilot asks: its first samples under its first wordings; the run after it asks the rest."""
+"""Picks the part of a run's grid that a pilot asks: its first samples under its first wordings.
+
+The run after the pilot asks the rest.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
 LEAST_SAMPLES, LEAST_WORDINGS = 60, 8
-"""The smallest table whose components of variance are worth planning from."""
+"""Sets the smallest table whose components of variance are worth planning from."""
 
 MOST_REPETITIONS = 2
-"""Asks of a cell that tell its noise from the rest."""
+"""Sets how often a cell is asked so that its noise can be separated from the rest."""
 
 
 def pilot_design(design: Design) -> Design:
-    """Returns a design with the first samples of each task, 60, chosen as the whole run chooses its own.
+    """Narrows a design to the first 60 samples of each task, chosen as the whole run chooses its own.
 
     Raises UsageError for a task of fewer samples.
     """
@@ -39,10 +42,10 @@ def pilot_design(design: Design) -> Design:
 
 
 def pilot_variants(design: Design, variants: Sequence[Variant]) -> list[Variant]:
-    """Returns the first 8 wordings of each model, task and strategy, the original first, each asked twice at most.
+    """Picks the first 8 wordings of each model, task and strategy, the original first, each asked twice at most.
 
-    Paraphrase temperatures take turns, so that each has its first wordings among them; a wording that was made twice is taken
-    once. Raises UsageError where a model is asked fewer.
+    Paraphrase temperatures take turns, so that each has its first wordings among them; a wording that was made twice
+    counts once. Raises UsageError if a model is asked fewer.
     """
     taken: dict[str, Variant] = {}
     keys = dict.fromkeys((model_id, v.task_id, v.strategy) for v in variants for model_id in design.models)
@@ -60,7 +63,7 @@ def pilot_variants(design: Design, variants: Sequence[Variant]) -> list[Variant]
 
 
 def refuse_begun(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> None:
-    """Raises UsageError where a run has asked more than its pilot, of this design and these variants, would."""
+    """Raises UsageError if a run has asked more than its pilot, of this design and these variants, would."""
     rows = warehouse.read(sql("plan", "landed_beside_pilot"), run=audit_run_id, **_cells(design, variants))
     if rows[0]["n"]:
         msg = (
@@ -71,7 +74,7 @@ def refuse_begun(warehouse: Warehouse, audit_run_id: str, design: Design, varian
 
 
 def _cells(design: Design, variants: Sequence[Variant]) -> dict[str, list[str]]:
-    """Samples of tasks, and variants with a repetition, as texts that a query can look up."""
+    # as texts that a query can look up
     return {
         "samples": [f"{task} {sample.sample_id}" for task, own in design.samples.items() for sample in own.samples],
         "asks": [f"{v.prompt_variant_id} {repetition}" for v in variants for repetition in v.repetitions],
@@ -79,7 +82,7 @@ def _cells(design: Design, variants: Sequence[Variant]) -> dict[str, list[str]]:
 
 
 def _in_turns(variants: Sequence[Variant]) -> list[Variant]:
-    """Returns the originals, then the first of each temperature and owner, the second of each, and so on."""
+    # the originals, then the first of each temperature and owner, the second of each, and so on
     places: dict[tuple[float | None, str | None], int] = {}
     turns = []
     for variant in variants:

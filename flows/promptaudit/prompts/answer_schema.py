@@ -1,6 +1,6 @@
-"""Says in a JSON schema how to answer: the labels are an enum with their descriptions, in an object of one field.
+"""Writes the JSON schema of an answer: the labels are an enum with their descriptions, in an object of one field.
 
-Of extraction it has the task's fields, each of which may be null.
+The schema of an extraction has the task's fields, each of which may be null.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ FIELDS = ("label", "category", "answer", "class", "type", "choice", "kind", "gro
 
 
 def original_schema(card: TaskCard) -> str:
-    """Returns the schema of the original wording."""
+    """Writes the schema of the original wording."""
     if card.fields:
         return schema_of_fields(card, tuple(card.fields))
     return schema_of(FIELDS[0], card.label_names, {item.label: item.description for item in card.labels})
 
 
 def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str | None]) -> str:
-    """Returns a JSON schema of an object with one field, one of the labels in this order."""
+    """Writes a JSON schema of an object with one field, one of the labels in this order."""
     lines = [f"- {label}: {descriptions[label]}" if descriptions[label] else f"- {label}" for label in labels]
     answer = {"type": "string", "enum": list(labels), "description": "One of:\n" + "\n".join(lines)}
     schema = {"type": "object", "properties": {field: answer}, "required": [field], "additionalProperties": False}
@@ -30,7 +30,7 @@ def schema_of(field: str, labels: Sequence[str], descriptions: Mapping[str, str 
 
 
 def schema_of_fields(card: TaskCard, names: Sequence[str]) -> str:
-    """Returns a JSON schema of an object with the fields of a card, in the order of the names."""
+    """Writes a JSON schema of an object with the fields of a card, in the order of the names."""
     properties: dict[str, object] = {}
     for name in names:
         properties[name] = _of_field(card.fields[name])
@@ -52,5 +52,5 @@ def _of_field(field: FieldCard) -> dict[str, object]:
 
 
 def field_of(schema: str) -> str:
-    """Returns the name of a schema's one field."""
+    """Reads the name of a schema's one field."""
     return str(json.loads(schema)["required"][0])

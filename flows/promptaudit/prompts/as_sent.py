@@ -1,7 +1,8 @@
-"""Puts prompts together again as they were sent, from what has landed: cards, prompt variants and samples, no file of data.
+"""Rebuilds prompts as they were sent from what has landed: cards, prompt variants and samples, without a data file.
 
-An answer's id is a hash of its run, its cell and exactly what was sent, so every prompt is held against it: one that cannot be
-put together, because texts were erased or another version of the code sent it, is none, never a wrong one.
+An answer's id is a hash of its run, its cell and exactly what was sent, so every rebuilt prompt is checked against it.
+A prompt that cannot be rebuilt, because texts were erased or another version of the code sent it, is None, never a
+wrong one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from promptaudit.warehouse.sql import sql
 
 OTHERWISE = "their texts were erased or are not here, or another version of promptaudit put them together"
 NOT_THERE = (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError)
-"""What cards and rows raise that this version does not understand, or that somebody else wrote."""
+"""Lists what cards and rows raise that this version does not understand, or that came from elsewhere."""
 
 
 class _Asked(NamedTuple):
@@ -47,24 +48,24 @@ class _SampleRow(NamedTuple):
 
 
 class SentPrompts:
-    """The prompts of one run, from its rows in a warehouse or a copy; runs that recorded no settings have none."""
+    """Rebuilds the prompts of one run from its rows in a warehouse or a copy; without recorded settings, none."""
 
     def __init__(self, con: Connection, audit_run_id: str) -> None:
         self._con, self._run = con, audit_run_id
         self._source: str | None = None
         self._variants: dict[str, LandedVariant] = {}
         for run in self._rows("audit_runs", "origin", "source"):
-            if run["origin"] != "import":  # whose prompts others sent
+            if run["origin"] != "import":  # an import's prompts were sent elsewhere
                 self._source = run["source"]
                 rows = self._rows("prompt_variants", *(field.name for field in fields(LandedVariant)))
                 self._variants = {variant.prompt_variant_id: variant for variant in rows_as(LandedVariant, rows)}
         self._prompters: dict[str, Prompter | None] = {}
         self._sent: dict[str, Mapping[str, object] | None] = {}
+        # how many of the requested answers had a prompt that could not be rebuilt as it was sent
         self.n_otherwise = 0
-        """How many of the answers that were asked for had a prompt that could not be put together as it was sent."""
 
     def shown(self, answers: Sequence[Row]) -> list[ShownSample | None]:
-        """Returns how each answer's sample was shown, and in which messages; None where that is not recorded, or not as sent.
+        """Rebuilds how each answer's sample was shown, and in which messages; None if not recorded, or not as sent.
 
         An answer has `prediction_id`, `model_id`, `prompt_variant_id`, `sample_id` and `repetition`.
         """
@@ -91,7 +92,7 @@ class SentPrompts:
         return found
 
     def is_recorded(self, prompt_variant_id: str) -> bool:
-        """Returns whether it is recorded in which respects a variant differs, as imports do not."""
+        """Checks whether the variant's setting is recorded, which it is not in imports."""
         variant = self._variants.get(prompt_variant_id)
         return variant is not None and variant.setting is not None
 
@@ -109,7 +110,7 @@ class SentPrompts:
         return {(row.task_id, row.sample_id): _sample(row) for row in rows_as(_SampleRow, rows)}
 
     def _with_schemas(self, answers: Sequence[_Asked]) -> set[str]:
-        """Returns the ids of those answers whose prompt had the schema in it that they were held to."""
+        # answers whose prompt showed the schema that they were held to
         wanted = [each for each in answers if self._variants[each.prompt_variant_id].answer_schema is not None]
         ids = [each.prediction_id for each in wanted]
         rows = rows_of(self._con, sql("prompts", "with_schemas"), run=self._run, prediction_ids=ids) if ids else []
@@ -161,14 +162,14 @@ class SentPrompts:
 
     @functools.cached_property
     def _tasks(self) -> dict[str, TaskCard]:
-        """Returns the cards of the run; what changed of one since the run opened asks nothing."""
+        # since the run opened a card can have changed only in what is not sent
         return {
             row["task_id"]: TaskCard.model_validate_json(row["card"]) for row in self._rows("tasks", "task_id", "card")
         }
 
     @functools.cached_property
     def _tried(self) -> TaskCard | None:
-        """Returns the edited card of a trial's changed arm."""
+        # the edited card of a trial's changed arm; None in a run without one
         edited = json.loads(self._source or "{}").get("edited")
         return None if edited is None else TaskCard.model_validate_json(edited)
 
@@ -183,7 +184,7 @@ class SentPrompts:
 
 
 def _sample(row: _SampleRow) -> Sample | None:
-    """Returns a sample as it was landed; None where its text has been erased, or its parts are none."""
+    # None if the text has been erased, or its parts cannot be read
     if row.input is None:
         return None
     try:

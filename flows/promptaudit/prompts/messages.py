@@ -1,4 +1,4 @@
-"""Builds what is sent: the messages of one prompt variant for one sample, placeholders put in once."""
+"""Builds what is sent: the messages of one prompt variant for one sample; each placeholder is filled once."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Messages = tuple[tuple[str, str], ...]
 ONE_SHOT = "one_shot"  # the strategy that shows solved examples
 STRUCTURED = "structured"  # the strategy whose labels go as a JSON schema, beside the messages
 TRIED = "+tried"  # ends the name of a strategy in the changed arm of a trial
-FILLED = "+filler"  # in the arm whose instructions end with a text that says nothing
+FILLED = "+filler"  # ends it in the arm whose instructions end with a filler text
 
 
 def dressing(strategy: str) -> str:
-    """Returns how a strategy dresses the instruction: as its name says, in every arm of a trial."""
+    """Reads from a strategy's name how it dresses the instruction: the name without the endings of a trial's arms."""
     return strategy.removesuffix(TRIED).removesuffix(FILLED)
 
 
 def dressed(card: TaskCard, strategy: str) -> TaskCard:
-    """Returns the card as a strategy sends it: a schema stands in place of the output format."""
+    """Copies the card as a strategy sends it: under `structured` a schema replaces the output format."""
     return card.model_copy(update={"output_format": ""}) if dressing(strategy) == STRUCTURED else card
 
 
 def shows_labels(card: TaskCard, strategy: str) -> bool:
-    """Returns whether a strategy's prompt names the labels."""
+    """Checks whether a strategy's prompt names the labels."""
     name = dressing(strategy)
     is_placed = any("labels" in placeholders(message.content) for message in card.messages)
     return name != STRUCTURED and (name in ("detail", ONE_SHOT) or is_placed or card.names_labels(name))
@@ -39,7 +39,7 @@ def shows_labels(card: TaskCard, strategy: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LabelForm:
-    """How labels are written: what stands between them, before and behind one that is described, before that of an example."""
+    """Sets how labels are written: what stands between them, around a described one, and before an example's label."""
 
     between: str = ", "
     bullet: str = "- "
@@ -49,7 +49,7 @@ class LabelForm:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassificationPrompt:
-    """What the messages of an instruction are put together of: its card as the strategy sends it, its examples and their answers.
+    """Holds the parts of an instruction's messages: the card as the strategy sends it, examples and their answers.
 
     Answers are labels, of extraction JSON objects of its fields.
     """
@@ -61,9 +61,10 @@ class ClassificationPrompt:
 
     @functools.cached_property
     def block(self) -> str:
-        """Returns how its strategy shows the labels: their names, a description each, examples, or not in the messages.
+        """Writes the labels as its strategy shows them: their names, a description each, examples, or "" for a schema.
 
-        Fields of extraction are described or shown in an example; that names them else is up to the card.
+        Fields of extraction are described or shown in an example; under other strategies the card has to name them
+        itself.
         """
         card, form, strategy = self.card, self.form, dressing(self.strategy)
         plain = self.named if card.names_labels(strategy) else ""
@@ -86,12 +87,12 @@ class ClassificationPrompt:
 
     @property
     def named(self) -> str:
-        """Returns the line that names the labels."""
+        """Writes the line that names the labels."""
         return f"The labels are: {self.form.between.join(self.card.label_names)}."
 
 
 def prompt_of(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> ClassificationPrompt:
-    """Returns the original prompt of an instruction under a strategy; `examples` has an input by label, or by its gold values."""
+    """Builds the original prompt of an instruction under a strategy; `examples` maps label or gold values to input."""
     pairs = tuple((examples[name], name) for name in card.label_names if name in examples)
     if card.fields:
         pairs = tuple((text, answer_of(card, gold)) for gold, text in examples.items())
@@ -99,9 +100,9 @@ def prompt_of(card: TaskCard, strategy: str, examples: Mapping[str, str]) -> Cla
 
 
 def render(prompt: ClassificationPrompt, instruction: str, sample: Sample, block: str | None = None) -> Messages:
-    """Returns the messages for a sample. Where the card's messages have no {labels}, the block follows the instruction.
+    """Writes the messages for a sample. If the card's messages have no {labels}, the block follows the instruction.
 
-    `block` stands in place of the prompt's own.
+    `block` replaces the prompt's own.
     """
     card, block = prompt.card, prompt.block if block is None else block
     data = {**sample.fields, "input": sample.text}
@@ -127,13 +128,13 @@ def render(prompt: ClassificationPrompt, instruction: str, sample: Sample, block
 
 
 def _tidy(text: str, block: str, asked: str, fixed: str) -> str:
-    """No blank left over where a message joins the block's last line and the output format by a space."""
+    # no blank left over if a message joins the block's last line and the output format by a space
     joint = f"{asked} {fixed}"
     return text.replace(joint, f"{asked}{fixed}", 1) if block and asked.endswith("\n") else text
 
 
 def left_open(prompt: ClassificationPrompt, instruction: str, block: str | None = None) -> Messages:
-    """Returns the messages with the data's placeholders left open, for a reader."""
+    """Writes the messages with the data's placeholders left open, for a reader."""
     card = prompt.card
     names = {name for message in card.messages for name in placeholders(message.content)}
     names |= set(placeholders(instruction)) | set(placeholders(card.output_format))

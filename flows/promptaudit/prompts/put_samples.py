@@ -1,4 +1,4 @@
-"""Puts samples into the prompt of a variant, as its setting has them shown."""
+"""Fills samples into the prompt of a variant, shown as its setting says."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LABELS = "{labels}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSample:
-    """A sample as a prompt shows it.
+    """Holds a sample as a prompt shows it.
 
-    `option_order` has for each place the option's place in the data, nothing if it is that; `labels` is what stands for {labels}
-    in the messages that are left open, None where that is the same for every sample.
+    `option_order` has for each place the option's place in the data, and is empty if the order is the data's. `labels`
+    replaces {labels} in the messages that are left open, and is None if it is the same for every sample.
     """
 
     sample: Sample
@@ -31,12 +31,12 @@ class ShownSample:
 
 
 def json_of(messages: Messages) -> str:
-    """Returns messages as JSON, a list of objects with role and content."""
+    """Writes messages as JSON, a list of objects with role and content."""
     return json.dumps([{"role": role, "content": content} for role, content in messages], ensure_ascii=False)
 
 
 class Prompter:
-    """Puts samples into the messages of one prompt variant."""
+    """Fills samples into the messages of one prompt variant."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Prompter:
         self._by_gold: dict[str | None, ClassificationPrompt] = {}
 
     def put(self, sample: Sample) -> ShownSample:
-        """Returns a sample as it is shown, in its messages."""
+        """Writes a sample as it is shown, in its messages."""
         order: tuple[int, ...] = ()
         shown = sample
         if "input_noise" in self._setting:
@@ -80,14 +80,14 @@ class Prompter:
 
     @property
     def output_format(self) -> str:
-        """Returns how a classification is asked to be answered."""
+        """Reads the sentence that says how to answer a classification."""
         return str(self._prompt.card.output_format)
 
     @property
     def left_open(self) -> str:
-        """Returns the messages of a classification as JSON, the data's placeholders left open.
+        """Writes the messages of a classification as JSON, the data's placeholders left open.
 
-        Where each sample has its labels in another order, {labels} stands for them.
+        {labels} replaces the labels if each sample has them in another order.
         """
         block = LABELS if self._orders_by_gold else None
         return json_of(left_open(self._prompt_for(None), self._instruction, block))

@@ -1,4 +1,4 @@
-"""Finds the solved examples that landed prompts show: rows of the data that no run asked have their texts there alone."""
+"""Finds the solved examples that landed prompts show: the only place with the texts of rows that no run asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKED = re.compile("\ue000(\\d+)\ue001")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LandedVariant:
-    """A row of raw.prompt_variants, as far as its prompts are put together from it."""
+    """Holds what prompts are rebuilt from: the needed columns of a row of raw.prompt_variants."""
 
     prompt_variant_id: str
     task_id: str
@@ -33,9 +33,9 @@ class LandedVariant:
 
 
 def shown_examples(task: TaskCard, variants: Iterable[LandedVariant]) -> ChosenSamples:
-    """Returns the examples that the prompts of a task show, by label, and other rows that are shown in place of them.
+    """Collects the examples that the prompts of a task show, by label, and the rows that are shown in place of them.
 
-    What stands in none of the prompts of `variants`, or is not told apart there, is not returned.
+    Leaves out an example that no prompt of `variants` shows, or whose ends in the prompt are ambiguous.
     """
     of_labels: dict[str, str] = dict(task.examples or {})
     rows: dict[str, Sample] = {}
@@ -47,9 +47,9 @@ def shown_examples(task: TaskCard, variants: Iterable[LandedVariant]) -> ChosenS
 
 
 def examples_in(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
-    """Returns the examples in one landed prompt: by label, or the rows that its setting names.
+    """Finds the examples in one landed prompt: by label, or the rows that its setting names.
 
-    There are none where they are not told apart.
+    Finds none if their ends in the prompt are ambiguous.
     """
     if dressing(variant.strategy) != ONE_SHOT or variant.template is not None:
         return ChosenSamples((), {})
@@ -65,21 +65,21 @@ def examples_in(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
             return ChosenSamples((), {})
     return ChosenSamples(
         (),
-        # of extraction the answer is told apart too
+        # of extraction the answer is read from the prompt too
         {texts.get(label, label): texts[mark] for label, mark in wanted.examples.items() if mark in texts},
         tuple(replace(row, text=texts[row.text]) for row in wanted.spare if row.text in texts),
     )
 
 
 def with_texts(task: TaskCard, variant: LandedVariant, texts: Mapping[str, str]) -> str | None:
-    """Returns a landed prompt with other texts of some rows that it shows as examples, by their ids; None where it shows none.
+    """Writes a landed prompt with other texts for some of the rows that it shows as examples, by their ids.
 
-    Raises ValueError where it shows some and they are not told apart.
+    None if it shows none of them. Raises ValueError if it shows some and their ends in the prompt are ambiguous.
     """
     level = _level(variant)
     is_named = bool(level and level.get("rows")) and not texts.keys().isdisjoint(level["rows"])
     if not is_named or not _MARKED.search(_left_open(task, variant, _marked(task, variant))):
-        return None  # none of them, or its labels, and with them the examples, stand in an order of their own for each sample
+        return None  # shows none of them, or its labels and examples stand in another order for each sample
     rows = examples_in(task, variant).spare
     if not rows:
         msg = f"the examples of prompt variant {variant.prompt_variant_id} are not told apart"
@@ -89,7 +89,7 @@ def with_texts(task: TaskCard, variant: LandedVariant, texts: Mapping[str, str])
 
 
 def _marked(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
-    """Returns the examples that a variant shows, each with a mark for its text, and for its answer where that is no label."""
+    # a mark stands for each example's text, and for its answer if that is no label
     if task.fields:
         return ChosenSamples((), {_MARK.format(place=1): _MARK.format(place=0)})
     level, names = _level(variant), task.label_names
@@ -124,10 +124,7 @@ def _messages(prompt: str | None) -> Messages:
 
 
 def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
-    """Returns what stands in a text for each mark; None where it is another text, or may be told apart in another way too.
-
-    That is where one of the texts holds what follows a mark, so that it may end there or go on.
-    """
+    # None if it is another text, or ambiguous: if a text holds what follows its mark, it may end there or go on
     first, *rest = _MARKED.split(marked)
     if not text.startswith(first):
         return None
@@ -146,5 +143,5 @@ def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
 
 
 def _n_times(part: str, text: str) -> int:
-    """Returns how often a part stands in a text, places that overlap included."""
+    # places that overlap included
     return len(re.findall(f"(?={re.escape(part)})", text))

@@ -12,7 +12,7 @@ _KINDS = {"exact": "a text", "token_f1": "a text", "number": "a number", "date":
 
 
 def lines_of_fields(card: TaskCard, bullet: str, colon: str) -> Iterator[str]:
-    """Yields a line a field: its name, what its rule reads, and its description where it has one."""
+    """Yields a line a field: its name, what its rule reads, and its description if it has one."""
     for name, field in card.fields.items():
         head = f"{bullet}{name} ({_kind(field)})"
         yield f"{head}{colon}{field.description}" if field.description else head
@@ -28,10 +28,10 @@ def _kind(field: FieldCard) -> str:
 
 
 def answer_of(card: TaskCard, gold: str) -> str:
-    """Returns the JSON object that answers a sample, from its gold values as JSON; a text that is no object as it is.
+    """Writes the JSON object that answers a sample, from its gold values as JSON; a text that is no object stays.
 
-    Numbers are numbers there, lists are lists, a choice is spelled as in the card, and what is empty is null. All else is as the
-    data has it. An answer is its own answer.
+    Numbers become JSON numbers, lists lists, a choice is spelled as in the card, and an empty value is null. All else
+    is as the data has it. An answer put in comes out unchanged.
     """
     try:
         known = json.loads(gold, parse_int=str, parse_float=str)
@@ -61,7 +61,7 @@ def _single(gold: object, field: FieldCard) -> object:
 
 
 def _number(decimal: str) -> object:
-    """Returns a decimal as a number of JSON, which spells it as it is; as a text where none does."""
+    # as text if JSON would spell the number in another way
     try:
         number = json.loads(decimal)
     except ValueError:  # a fraction

@@ -1,4 +1,4 @@
-"""Templates: whole prompts of a question, put together for a sample, and how answers to them are read."""
+"""Fills templates, whole prompts of a question, for a sample, and says how answers to them are read."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from promptaudit.registry.template_cards import OF_OPTIONS
 from promptaudit.system.keys import as_json
 
 OWN = frozenset({"question", "options", "examples"})
-"""Placeholders that a template fills itself, beside `OF_OPTIONS`; the others are columns of the data."""
+"""Lists the placeholders that a template fills itself, beside `OF_OPTIONS`; the others are columns of the data."""
 _NO_EXAMPLES = re.compile(r"\{examples\}\s*")
 
 
 def ask(template: Template, sample: Sample) -> Messages:
-    """Returns the messages of a template for a sample; what is put in is never read again, a column without a value is empty."""
+    """Writes the messages of a template for a sample. Filled-in text is never read for placeholders again.
+
+    A column without a value is empty.
+    """
     options = dict(zip(OF_OPTIONS, sample.options, strict=False))
     data = {name: sample.fields.get(name, options.get(name, "")) for name in placeholders(template.text)}
     return _filled(template, {**data, "question": sample.text, "options": shown_options(template, sample.options)})
 
 
 def left_open(template: Template) -> Messages:
-    """Returns the messages with the data's placeholders left open, for a reader."""
+    """Writes the messages with the data's placeholders left open, for a reader."""
     return _filled(template, {})
 
 
@@ -48,7 +51,7 @@ def _filled(template: Template, values: Mapping[str, str]) -> Messages:
 
 
 def shown_options(template: Template, options: Sequence[str]) -> str:
-    """Returns the options as the template writes them."""
+    """Writes the options as the template shows them."""
     pairs = zip(template.signs, options, strict=False)
     return template.between.join(
         substitute(template.option, {"enumerator": sign, "option": option}) for sign, option in pairs
@@ -56,7 +59,7 @@ def shown_options(template: Template, options: Sequence[str]) -> str:
 
 
 def reader_of(template: Template, task: TaskCard) -> str | None:
-    """Returns how answers to a template are read, JSON: by its enumerators; None where the task's way holds."""
+    """Describes, as JSON, how answers to a template are read: by its enumerators; None if the task's own way holds."""
     if task.kind != "multiple_choice":
         return None
     return as_json({"option_letter": template.signs[: len(task.labels)]})
@@ -65,7 +68,7 @@ def reader_of(template: Template, task: TaskCard) -> str | None:
 def question_of(
     task: TaskCard, sample: Sample, template: Template | None, option_order: tuple[int, ...] = ()
 ) -> Question:
-    """Returns what a request is about, for engines that look at no prompt; the sample is as the prompt shows it."""
+    """Describes what a request is about, for engines that look at no prompt; the sample is as the prompt shows it."""
     gold = None if sample.gold_label is None else task.label_names.index(sample.gold_label)
     signs = () if template is None else template.signs[: len(sample.options)]
     field = task.reader.json_field if isinstance(task.reader, JsonFieldReader) else None
@@ -82,17 +85,17 @@ def question_of(
 
 
 def weighs_options(task: TaskCard) -> bool:
-    """Returns whether a scoring method of the task asks how likely each option is."""
+    """Checks whether a scoring method of the task asks how likely each option is."""
     return any(method.startswith("option_loglikelihood") for method in task.scoring_methods)
 
 
 def answers_to_weigh(
     task: TaskCard, sample: Sample, template: Template, option_order: tuple[int, ...] = ()
 ) -> tuple[str, ...]:
-    """Returns each option as the template has an answer written, where a scoring method of the task weighs them; else nothing.
+    """Writes each option as an answer in the template's form, if a scoring method of the task weighs them; else ().
 
-    The sample is as the prompt shows it, its options in an order that has for each place the option's place in the data. The
-    answers are in the data's order.
+    The sample is as the prompt shows it, its options in an order that has for each place the option's place in the
+    data. The answers are in the data's order.
     """
     if not weighs_options(task):
         return ()
@@ -104,5 +107,5 @@ def answers_to_weigh(
 
 
 def columns_of(template: Template) -> set[str]:
-    """Returns the columns of the data that a template puts in by name; one of `OF_OPTIONS` may be an option instead."""
+    """Lists the columns of the data that a template fills in by name; one in `OF_OPTIONS` may be an option instead."""
     return set(placeholders(template.text)) - OWN

@@ -1,4 +1,4 @@
-"""The asker as a process of this machine: `python -m promptaudit.ask.asker AUDIT RUN SHARD SHARDS`."""
+"""Runs an asker as a process of this machine: `python -m promptaudit.ask.asker AUDIT RUN SHARD SHARDS`."""
 
 from __future__ import annotations
 

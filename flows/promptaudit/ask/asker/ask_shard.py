@@ -1,4 +1,4 @@
-"""Asks one shard of a run. The warehouse is another process's: what this one knows and hands over is files of a shared folder."""
+"""Asks one shard of a run. Another process holds the warehouse: this one reads and writes files of a shared folder."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from promptaudit.warehouse.spool import Spool
 
 TELLS_EVERY_S = 0.5
 LANDER_AWAY_S = 300.0
-"""How long an asker waits for a lander that gives no sign, before it ends."""
+"""Sets how long an asker waits for a lander that gives no sign, before it ends."""
 
 
 def ask_shard(
@@ -64,15 +64,14 @@ def ask_shard(
     n_shards: int,
     progress: Progress,
 ) -> int:
-    """Asks the cells of a shard that have not landed and hands each answer over; returns how many.
+    """Asks the cells of a shard that have not landed, and writes each answer for the lander; returns how many.
 
-    None is lost with this process.
-
-    Raises what stopped it: it has been handed over too, and whoever lands the run says it.
+    If the shared folder is on this machine or a volume, no answer is lost when this process dies. Raises what stopped
+    it; the lander gets that too, and reports it.
     """
     folder = askers_folder(Warehouse(settings.warehouse), settings.spool).under(audit_run_id)
     terms = _terms(folder)
-    if n_shards != terms.n_shards:  # it says nothing to the lander, whose own asker of this shard is another
+    if n_shards != terms.n_shards:  # it reports nothing to the lander, which has another asker for this shard
         msg = f"run {audit_run_id} is now asked in {terms.n_shards} shards: this asker of {n_shards} is of an earlier start"
         raise MeasureError(msg)
     with contextlib.suppress(_NightOver), _Contact(folder, shard, progress) as contact:
@@ -89,7 +88,7 @@ def ask_shard(
 
 
 def _terms(folder: SharedFolder) -> Terms:
-    """Returns what is asked; raises MeasureError where nobody says so."""
+    # raises MeasureError if no lander has written any
     terms = read_message(folder, TERMS, Terms)
     if terms is None:
         msg = "nobody lands this run now: its night has ended, or it has another warehouse or spool folder"
@@ -98,7 +97,7 @@ def _terms(folder: SharedFolder) -> Terms:
 
 
 class _Contact:
-    """What this asker tells the lander and hears from it; ends by telling how it ended."""
+    # writes this asker's state for the lander and reads the lander's files; its end is reported on exit
 
     def __init__(self, folder: SharedFolder, shard: int, progress: Progress) -> None:
         self.folder, self.shard, self.progress = folder, shard, progress
@@ -127,12 +126,11 @@ class _Contact:
         self.tell()
 
     def tell(self) -> None:
-        """Tells how far this asker is."""
         self.state.beat += 1
         write_message(self.folder, self.prefix + ASKER, self.state)
 
     def lease(self) -> Lease | None:
-        """Returns what may be spent now; None before this asker is admitted. Raises MeasureError where the lander is gone."""
+        # None before this asker is admitted; raises MeasureError if the lander is gone
         lander = read_message(self.folder, LANDER, LanderState)
         if lander is not None and lander != self._lander:
             self._lander, self._heard_at = lander, time.monotonic()
@@ -146,7 +144,7 @@ class _Contact:
         return lease
 
     def landed(self) -> bytes:
-        """Returns which cells had landed when this asker was admitted, as Parquet."""
+        # Parquet: the cells that had landed when this asker was admitted
         content = self.folder.read(self.prefix + LANDED)
         if content is None:
             msg = f"{self.prefix}{LANDED} is gone"
@@ -155,16 +153,16 @@ class _Contact:
 
 
 class _NightOver(MeasureError):
-    """The lander wants no more: not a failure of this asker."""
+    # the lander wants no more: not a failure of this asker
+    pass
 
 
 class _HeldDead(_NightOver):
-    """The lander wants no more of this asker, and lets another ask its cells."""
+    # the lander wants no more of this asker, and another asks its cells
+    pass
 
 
 class _Shard:
-    """The cells of one shard while they are asked."""
-
     def __init__(self, contact: _Contact, design: Design, terms: Terms, audit_run_id: str) -> None:
         self._contact, self._design, self._run = contact, design, audit_run_id
         self._variants = in_order(terms.variants)
@@ -185,7 +183,6 @@ class _Shard:
             self._contact.folder.take(path, f"{self._contact.prefix}{path.name}")
 
     async def ask(self) -> None:
-        """Waits to be admitted, then asks every model of the shard; what is lent is looked after meanwhile."""
         lease = await self._admitted()
         if lease is None:
             return
@@ -206,7 +203,7 @@ class _Shard:
             self._contact.state.is_waiting = False
 
     async def _admitted(self) -> Lease | None:
-        """Waits for the first lease; None where the run is over before."""
+        # None if the run is over before the first lease
         while True:
             await asyncio.to_thread(self._contact.tell)
             lease = await asyncio.to_thread(self._contact.lease)
@@ -223,7 +220,7 @@ class _Shard:
             self.workers.stop(_NightOver("the night is over"))
 
     async def _look(self) -> None:
-        """Keeps the lease up to date, and the lander informed."""
+        # keeps the lease up to date, and the lander informed
         contact, state = self._contact, self._contact.state
         told_at = 0.0
         try:
@@ -248,7 +245,7 @@ class _Shard:
 
 
 class _CellsInFile:
-    """The cells of a shard that had landed when its asker was admitted."""
+    # the cells of a shard that had landed when its asker was admitted
 
     def __init__(self, content: bytes) -> None:
         rows = pl.read_parquet(io.BytesIO(content))
@@ -257,9 +254,7 @@ class _CellsInFile:
             self._cells.setdefault((model_id, prompt_variant_id), set()).add((sample_id, repetition))
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """Returns how many there are, by model and prompt variant."""
         return {pair: len(cells) for pair, cells in self._cells.items()}
 
     def cells(self, model_id: str, prompt_variant_id: str) -> set[tuple[str, int]]:
-        """Returns those of a model and prompt variant, each a sample and repetition."""
         return self._cells.get((model_id, prompt_variant_id), set())

@@ -1,5 +1,5 @@
 """Has several processes, the askers, ask a run: each a shard of its cells; the night lands what they are answered.
 
-The folder that they share is the queue: an asker puts segments of its spool there, the lander takes them, and hands out what
-each may spend. Prefect, or this machine, starts the askers; `promptaudit.ask.asker` is what they do.
+The shared folder is the queue: an asker puts segments of its spool there, the lander lands them and writes how much
+each asker may spend. Prefect, or this machine, starts the askers; their code is `promptaudit.ask.asker`.
 """

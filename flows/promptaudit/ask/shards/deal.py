@@ -1,4 +1,4 @@
-"""Deals the cells of a run to shards: all cells of a model and prompt variant to one, whose prompts begin alike."""
+"""Assigns the cells of a run to shards; all cells of a model and prompt variant, whose prompts begin alike, to one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from promptaudit.plan.design import Design
 from promptaudit.system.keys import content_id
 
 Pair = tuple[str, str]
-"""A model and a prompt variant."""
+"""Names a model and a prompt variant."""
 
 
 def deal(design: Design, model_ids: Collection[str], variants: Sequence[Variant], n_shards: int) -> dict[Pair, int]:
-    """Returns the shard, from 1 to `n_shards`, of each model × prompt variant.
+    """Assigns each model × prompt variant to a shard, from 1 to `n_shards`.
 
-    By hash, those with most cells first, each to the shard that has fewest cells by then: the same wherever it is computed
-    from the same plan, and no two shards differ by more cells than one prompt variant has.
+    Pairs with most cells come first, ties by hash, each to the shard that has fewest cells by then: the same wherever
+    it is computed from the same plan, and no two shards differ by more cells than one prompt variant has.
     """
     sizes = {
         (model_id, variant.prompt_variant_id): variant.n_cells(design)

@@ -1,7 +1,7 @@
-"""Lands what askers hand over, and keeps account of what of each one's lease has landed.
+"""Lands the files that askers write, and counts how much of each one's lease has landed.
 
-Every step may be cut short and taken again: rows that landed twice add nothing, and a file is counted once, since the lease
-names those that were counted before they are removed.
+Every step may be cut short and repeated: rows that landed twice add nothing, and a file is counted once, because the
+lease names the counted files before they are removed.
 """
 
 from __future__ import annotations
@@ -33,17 +33,20 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.segments import Segment, Segments, replay
 
 SILENT_S = 60.0
-"""After so long without a sign an asker of another machine is held to be dead; its lease goes, so that it ends if it lives."""
+"""Sets how long an asker of another machine may be silent before it counts as dead.
+
+Its lease is removed then, so that it ends if it lives.
+"""
 LANDED_AT_ONCE = 64_000_000
-"""Bytes of segments that are landed in one transaction."""
+"""Sets the bytes of segments that are landed in one transaction."""
 LOST = "lost.json"
 NO_REQUEST = "^(ClientConnector|ConnectionTimeout)"
-"""What the error of a try begins with that found no connection, and so was no request."""
+"""Matches the beginning of the error of a try that found no connection, and so was no request."""
 
 
 @dataclass(slots=True)
 class Asker:
-    """What is known of one asker. `lease` is None before it is admitted."""
+    """Tracks one asker. `lease` is None before it is admitted."""
 
     shard: int
     name: str  # of its folder
@@ -55,17 +58,17 @@ class Asker:
 
     @property
     def prefix(self) -> str:
-        """Returns what the names of its files begin with."""
+        """Builds what the names of its files begin with."""
         return f"{self.shard}/{self.name}/"
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether the asker says that it has handed over everything."""
+        """Checks whether the asker has reported its end, after all of its files."""
         return self.state is not None and self.state.state == "ended"
 
     @property
     def is_dead(self) -> bool:
-        """Returns whether its process is gone, or gave no sign for a minute where that cannot be seen from here."""
+        """Checks whether its process is gone, or, if that cannot be seen from here, gave no sign for a minute."""
         if self.state is None:  # the first that an asker writes was removed: an earlier start had done with it
             return True
         is_there = is_running(self.state.machine, self.state.pid, self.state.began_at)
@@ -73,7 +76,7 @@ class Asker:
 
     @property
     def is_waiting(self) -> bool:
-        """Returns whether it can do nothing with all that it was lent."""
+        """Checks whether it can do nothing with all that it was lent."""
         state, lease = self.state, self.lease
         if state is None or lease is None:
             return False
@@ -81,12 +84,12 @@ class Asker:
 
     @property
     def is_over(self) -> bool:
-        """Returns whether nothing more comes from it."""
+        """Checks whether nothing more comes from it."""
         return self.is_settled or self.has_ended or self.is_dead
 
 
 class SegmentLanding:
-    """The askers of a run that have been heard of, and what they handed over. For one thread at a time."""
+    """Tracks the known askers of a run and lands their files. For one thread at a time."""
 
     def __init__(
         self,
@@ -101,11 +104,11 @@ class SegmentLanding:
         self.askers: dict[str, Asker] = {}
 
     def of(self, shard: int) -> list[Asker]:
-        """Returns the askers of a shard."""
+        """Lists the askers of a shard."""
         return [asker for asker in self.askers.values() if asker.shard == shard]
 
     def hear(self) -> None:
-        """Looks how far each asker is, new ones too."""
+        """Reads the state of each asker, new ones too."""
         for name in self.folder.names():
             parts = name.split("/")
             if len(parts) < 3 or not parts[0].isdecimal():  # noqa: PLR2004 - shard, asker, file
@@ -123,7 +126,7 @@ class SegmentLanding:
                 asker.silent_s = time.monotonic() - asker.seen_at
 
     def read_message(self, name: str, kind: type[MessageT]) -> MessageT | None:
-        """Returns a message; None where there is none, and where the file, which is set aside, is none."""
+        """Reads a message; None if there is none, or if the file, which is then set aside, is broken."""
         try:
             return read_message(self.folder, name, kind)
         except BrokenFile as error:
@@ -131,9 +134,9 @@ class SegmentLanding:
             return None
 
     def land(self, askers: Iterable[Asker], *, with_open: bool = False) -> None:
-        """Lands the segments of askers, in transactions of some size; what has landed goes.
+        """Lands the segments of askers, in transactions of some size, and removes what has landed.
 
-        `with_open`: those too that were being written when their asker died.
+        `with_open`: also the segments that were being written when their asker died.
         """
         names = self.folder.names()
         for asker in askers:
@@ -148,7 +151,7 @@ class SegmentLanding:
                 files = files[self._land_first(asker, files) :]
 
     def _land_first(self, asker: Asker, files: Sequence[str]) -> int:
-        """Lands the first files of some, what is not the run's set aside; returns how many it looked at."""
+        # sets aside what is not the run's; returns how many files it looked at
         rows: dict[str, Segment] = {}
         n_read = n_bytes = 0
         while n_read < len(files) and n_bytes <= LANDED_AT_ONCE:
@@ -172,7 +175,7 @@ class SegmentLanding:
         return n_read
 
     def _lent(self, asker: Asker, rows: dict[str, Segment]) -> dict[str, Segment]:
-        """Returns files without those, set aside, that have more failed tries than the asker has of its lease."""
+        # sets aside files with more failed tries than the asker's lease has left
         lease = asker.lease or Lease(max_requests=0)
         if lease.max_requests is None:
             return rows
@@ -189,9 +192,10 @@ class SegmentLanding:
         return rows
 
     def settle(self, asker: Asker) -> None:
-        """Lands all that an asker left that has ended or died; what was lent to a dead one counts as lost.
+        """Lands all that is left of an asker that has ended or died; what a dead one was lent counts as lost.
 
-        One that lives all the same finds its lease gone and ends; what it hands over until then stays for the next start.
+        A supposedly dead asker that lives finds its lease gone and ends; what it writes until then stays for the next
+        start.
         """
         if asker.is_settled:
             return
@@ -206,7 +210,7 @@ class SegmentLanding:
 
     def _lose(self, name: str, lease: Lease) -> None:
         lost = self.read_message(LOST, Lost) or Lost()
-        if name in lost.askers:  # whoever counted it was killed before the lease went
+        if name in lost.askers:  # counted by a lander that was killed before it removed the lease
             return
         lost.askers.append(name)
         if lease.max_requests is not None:
@@ -217,7 +221,7 @@ class SegmentLanding:
 
 
 def _n_requests(table: str, rows: pl.DataFrame) -> int:
-    """Returns how many requests rows stand for, as a run's budget counts them."""
+    # as a run's budget counts them
     if table == "attempts":
         is_none = rows["http_status"].is_null() & rows["error"].str.contains(NO_REQUEST)
         return rows.height - int(is_none.fill_null(value=False).sum())
@@ -225,20 +229,20 @@ def _n_requests(table: str, rows: pl.DataFrame) -> int:
 
 
 def lost_in(folder: SharedFolder) -> Lost:
-    """Returns what was lent to askers of a run that died: it is held to be spent, since nobody knows what they had sent."""
+    """Reads what was lent to askers of a run that died; it counts as spent, because what they had sent is unknown."""
     return read_message(folder, LOST, Lost) or Lost()
 
 
 def askers_folder(warehouse: Warehouse, spool: str | None) -> SharedFolder:
-    """Returns the folder that the askers of a warehouse's runs share: as set, else beside the warehouse."""
+    """Opens the folder that the askers of a warehouse's runs share: as set, else beside the warehouse."""
     return shared_folder(spool or warehouse.places.askers)
 
 
 def land_left(warehouse: Warehouse, spool: str | None, say: Callable[[str], None]) -> int:
-    """Lands what runs that were killed left in spools, their askers' too; returns how many rows their own spools held.
+    """Lands what killed runs, and their askers, left in spools; returns how many rows the runs' own spools held.
 
-    Askers that still ask are told to end, and waited for; those of other warehouses, whose runs may share the folder, are
-    left alone. For who holds the warehouse.
+    Askers that still ask are stopped and waited for. Askers of other warehouses, whose runs may share the folder, are
+    left alone. Only for a process that holds the warehouse.
     """
     n_rows = replay(warehouse, say)
     folder = askers_folder(warehouse, spool)

@@ -1,6 +1,7 @@
-"""The lander: takes what the askers of a run hand over, lends them what they may spend, and ends when each shard has.
+"""Lands the answers of a run's askers, lends them what they may spend, and ends when every shard has been asked.
 
-What it was told and what it lent stands in the folder that they share, so that another lander goes on where one was killed.
+The askers' reports and their leases are files of the shared folder, so that another lander can go on where one was
+killed.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 NETWORK_ENGINES = ("openai_api", "vllm_server")
-"""Engines whose models askers ask; what this machine computes, and batches, the night asks itself."""
+"""Lists the engines whose models askers ask; batches, and models that this machine computes, are asked by the night."""
 SIGN_EVERY_S = 1.0
-"""How often askers are told that the lander is there; each sign is forced to the disk."""
+"""Sets how often the lander signals the askers that it is there; each sign is forced to the disk."""
 MOST_VAIN = 3
-"""As many askers of a shard as may die one after the other without an answer."""
+"""Bounds how many askers of a shard may die one after the other without an answer."""
 
 
 def network_models(design: Design) -> frozenset[str]:
-    """Returns the models of a design that askers can ask."""
+    """Lists the models of a design that askers can ask."""
     return frozenset(
         name
         for name, card in design.models.items()
@@ -59,7 +60,10 @@ def network_models(design: Design) -> frozenset[str]:
 
 
 class Lander:
-    """Has the shards of a run asked, and lands them. One a run: who holds the warehouse."""
+    """Starts askers for the shards of a run, and lands their answers.
+
+    A run has one: the process that holds the warehouse.
+    """
 
     def __init__(  # noqa: PLR0913 - what a run is landed with
         self,
@@ -74,8 +78,8 @@ class Lander:
         placement: Placement,
         say: Callable[[str], None],
     ) -> None:
+        # the models that askers ask
         self.model_ids = network_models(design)
-        """The models that askers ask."""
         self._warehouse, self._run, self._budget, self._n_shards = warehouse, audit_run_id, budget, n_shards
         self._folder, self._placement, self._say = folder, placement, say
         self._dealt = deal(design, self.model_ids, variants, n_shards)
@@ -89,7 +93,7 @@ class Lander:
             sample_ids={task: [each.sample_id for each in own.samples] for task, own in design.samples.items()},
         )
         self._landing = SegmentLanding(warehouse, folder, audit_run_id, say, self._take)
-        self._turn = asyncio.Lock()  # of the landing and of what stands in its leases
+        self._turn = asyncio.Lock()  # guards the landing and the leases in it
         self._given_back: set[str] = set()
         self._complete: set[int] = set()
         self._beat = 0
@@ -100,7 +104,7 @@ class Lander:
         self._on_answer: OnAnswer = lambda *_: None
 
     async def ask_all(self, workers: Workers, on_answer: OnAnswer) -> None:
-        """Has every missing cell of the models asked, and lands it; stops the workers where askers cannot go on."""
+        """Lets askers ask every missing cell of the models, and lands it; stops the workers if askers cannot go on."""
         self._workers, self._on_answer = workers, on_answer
         n_missing = self._n_missing()
         shards = [shard for shard in range(1, self._n_shards + 1) if n_missing.get(shard)]
@@ -124,12 +128,12 @@ class Lander:
             await asyncio.shield(self._end(is_in_haste=is_in_haste))
 
     async def _show(self, workers: Workers, shard: int) -> None:
-        """Has one shard asked, as a batch that somebody looks at; what stops it stops all."""
+        # as a batch that a person can watch; an error of one shard stops all
         with contextlib.suppress(PromptauditError):  # the workers know what stopped them
             await workers.ask_batch("shard", f"{shard} of {self._n_shards}", lambda: self._see_through(workers, shard))
 
     async def _see_through(self, workers: Workers, shard: int) -> None:
-        """Starts askers of a shard until one has asked all of it; raises what stopped them."""
+        # starts askers of a shard until one has asked all of it
         try:
             await self._ask(shard)
         except PromptauditError as error:
@@ -157,7 +161,7 @@ class Lander:
         self._complete.add(shard)
 
     async def _end_of(self, shard: int) -> str | None:
-        """Waits for the end of an asker; returns how it died, None where it did not. Raises what it says it failed with."""
+        # how the asker died, None if it did not; raises the failure that it reports
         while True:
             await asyncio.sleep(self._folder.poll_s)
             death = await self._placement.ended(shard)
@@ -173,7 +177,7 @@ class Lander:
             if last.failure is None:
                 return "interrupted" if last.is_interrupted else None
             failure = last.failure.error()
-            # in the run's figures, not in the asker's
+            # with the run's figures, not the asker's
             raise self._reached if isinstance(failure, BudgetReached) and self._reached is not None else failure
 
     def _is_stopped(self) -> bool:
@@ -189,7 +193,7 @@ class Lander:
                 self._workers.stop(error)
 
     async def _end(self, *, is_in_haste: bool) -> None:
-        """Has those end who still ask, and lands what they were answered."""
+        # ends the askers that still ask, and lands the answers they have
         until = time.monotonic() + (0 if is_in_haste else ENDS_WITHIN_S)
         with contextlib.suppress(
             PromptauditError
@@ -207,7 +211,7 @@ class Lander:
                     self._folder.remove(name)
 
     async def _look(self) -> None:
-        """Looks at every asker once: lands what it handed over, hears how far it is, lends it what it wants."""
+        # one look at every asker: lands its files, reads its state, lends what it wants
         async with self._turn:
             askers = await _in_thread(self._land)
             self._take_back()
@@ -216,10 +220,10 @@ class Lander:
                     await _in_thread(write_message, self._folder, asker.prefix + LEASE, asker.lease)
 
     def _land(self) -> list[Asker]:
-        """Lands what askers have handed over and admits those that came; returns those that ask."""
+        # lands the files of askers and admits new ones; returns the askers that ask
         if self._is_stopped() or time.monotonic() - self._signed_at > SIGN_EVERY_S:
             self._give_sign()
-        self._landing.hear()  # before the files: one that says it has ended has handed over everything by then
+        self._landing.hear()  # before the files: an asker that has reported its end has written all of its files
         askers = [asker for asker in self._landing.askers.values() if not asker.is_settled]
         self._landing.land(askers)
         for asker in askers:
@@ -228,13 +232,12 @@ class Lander:
         return [asker for asker in askers if asker.lease is not None and not asker.is_over]
 
     def _give_sign(self) -> None:
-        """Tells askers that this lander is there."""
         self._beat += 1
         self._signed_at = time.monotonic()
         write_message(self._folder, LANDER, LanderState(beat=self._beat, is_over=self._is_stopped()))
 
     def _take(self, rows: pl.DataFrame) -> None:
-        """Tells of predictions that have landed; gives a sign where many files take long."""
+        # reports landed predictions, and gives a sign if many files take long
         if time.monotonic() - self._signed_at > SIGN_EVERY_S:
             self._give_sign()
         if self._workers is not None:
@@ -243,7 +246,7 @@ class Lander:
             self._on_answer(model_id, Answer(completion="", prompt_tokens=n_in, completion_tokens=n_out), None)
 
     def _admit(self, asker: Asker) -> None:
-        """Lets an asker begin, once those of its shard before it have ended: it is told which cells have landed."""
+        # after the askers of its shard before it have ended; its file lists the cells that have landed
         others = [other for other in self._landing.of(asker.shard) if other is not asker and not other.is_settled]
         for other in others:
             if other.is_over or (other.lease is not None and other.lease.is_over and other.silent_s > SILENT_S):
@@ -269,10 +272,8 @@ class Lander:
         return content.getvalue()
 
     def _lend(self, askers: Sequence[Asker]) -> list[Asker]:
-        """Lends each asker what it wants, as far as the budget goes; returns those whose lease changed.
-
-        That there is no more is said once nobody can give any back.
-        """
+        # as far as the budget goes; returns the askers whose lease changed. A lease is final for lack of budget only
+        # once no asker can give any back
         parts, changed, is_spent = self._parts(), [], self._is_spent()
         for asker in askers:
             lease, state = asker.lease, asker.state
@@ -294,7 +295,7 @@ class Lander:
         return changed
 
     def _is_spent(self) -> bool:
-        """Returns whether nothing is left to lend, and nobody can give any back: every asker that is not settled waits."""
+        # nothing is left to lend, and every asker that is not settled waits, so that none can give any back
         n_left, usd_left = self._budget.left
         if n_left != 0 and (usd_left is None or usd_left > 0):
             return False
@@ -306,7 +307,7 @@ class Lander:
         return True
 
     def _parts(self) -> dict[str, float]:
-        """Returns each model's limits a minute, in equal parts for the shards that may still ask it."""
+        # a model's limits a minute, in equal parts for the shards that may still ask it
         shards: dict[str, set[int]] = {}
         for (model_id, _), shard in self._dealt.items():
             if shard not in self._complete:
@@ -320,10 +321,8 @@ class Lander:
             self._take_back()
 
     def _take_back(self) -> None:
-        """Takes back what askers that have ended did not spend; of one that died, nothing comes back.
-
-        What has landed of one is spent, whatever it says.
-        """
+        # what an asker that has ended did not spend; an asker that died gives nothing back. What has landed counts as
+        # spent, whatever the asker reports
         for asker in self._landing.askers.values():
             lease, state = asker.lease, asker.state
             if not asker.is_settled or asker.name in self._given_back or lease is None or state is None:
@@ -335,7 +334,7 @@ class Lander:
                 self._budget.lend(-n_unspent, 0.0 if lease.max_usd is None else usd - lease.max_usd)
 
     def _n_missing(self) -> dict[int, int]:
-        """Returns how many cells of each shard have not landed."""
+        # by shard
         counts = count_landed(self._warehouse, self._run)
         n_missing: dict[int, int] = {}
         for pair, shard in self._dealt.items():
@@ -344,7 +343,7 @@ class Lander:
 
 
 async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Returns what work in a thread returns; who is cancelled meanwhile keeps waiting for the thread, and so keeps its turn."""
+    # a cancelled caller keeps waiting for the thread, and so keeps its turn
     running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     try:
         return await asyncio.shield(running)
@@ -354,7 +353,7 @@ async def _in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def placement_of(purse: Purse, audit_id: str, askers: AskersSetting) -> Placement:
-    """Returns where the askers of a run are started."""
+    """Picks where the askers of a run are started: as processes of this machine, or in a work pool."""
     if askers.work_pool is None:
         return ChildProcesses(audit_id, purse.audit_run_id, askers.n, purse.warehouse.path, askers.registry)
     from promptaudit.ask.shards.work_pool import WorkPool  # Prefect takes seconds to import
@@ -363,7 +362,7 @@ def placement_of(purse: Purse, audit_id: str, askers: AskersSetting) -> Placemen
 
 
 def lander_of(purse: Purse, design: Design, variants: Sequence[Variant], askers: AskersSetting) -> Lander | None:
-    """Returns what has other processes ask a run, and lands what they are answered; None where this process asks."""
+    """Makes the lander of a run that other processes ask; None if this process asks."""
     if askers.n == 1 and askers.work_pool is None:
         return None
     run = purse.audit_run_id

@@ -1,4 +1,4 @@
-"""The budget of an asker: what the lander lent it, asked for in time, and given back at its end."""
+"""Tracks the budget of an asker: the lander lends it in time, and gets the rest back at its end."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from promptaudit.ask.shards.messages import Lease
 from promptaudit.plan.budget import Budget
 
 SECONDS_AHEAD = 2.0
-"""How many seconds of requests an asker has lent to it, so that it never waits for the lander while there is money."""
+"""Sets for how many seconds of requests an asker borrows ahead, so that it never waits while there is money."""
 
 
 class LeasedBudget(Budget):
-    """A budget that grows as the lander lends more; for one event loop. Nothing is lent at first."""
+    """Holds a budget that grows as the lander lends more; for one event loop. Nothing is lent at first."""
 
     def __init__(self, n_at_least: int) -> None:
         super().__init__(0.0, 0)
         self._is_final = False
         self._n_at_least = n_at_least
         self._n_waiting = 0
+        # US dollars: the most that one request so far may cost
         self.most_usd = 0.0
-        """US dollars that one request may cost, of those so far."""
         self._n_before = 0
         self._per_second = 0.0
 
     def take(self, lease: Lease) -> None:
-        """Takes what is lent now, in all."""
+        """Sets the amounts that are lent now, in all."""
         self.max_requests, self.max_usd = lease.max_requests, lease.max_usd
         self._is_final = self._is_final or lease.is_final
         self._settled.set()
 
     def end(self) -> None:
-        """Lets whoever waits for more go: nothing more is taken."""
+        """Releases every caller that waits for more: nothing more is lent."""
         self._is_final = True
         self._settled.set()
 
     @property
     def spent(self) -> tuple[int, float]:
-        """Returns the requests and US dollars that are spent or set aside; what rounding takes below nothing is nothing."""
+        """Counts the requests and US dollars that are spent or set aside; what rounding makes negative is 0."""
         return self.n_requests, max(self.spent_usd, 0.0)
 
     def wanted(self, seconds: float) -> tuple[int, float]:
-        """Returns the requests and US dollars that this asker would have lent in all; called every so many seconds."""
+        """Computes the requests and US dollars that this asker wants lent in all; called every `seconds` seconds."""
         self._per_second = max(0.8 * self._per_second, (self.n_requests - self._n_before) / seconds)
         self._n_before = self.n_requests
         n_ahead = max(self._n_at_least, int(self._per_second * SECONDS_AHEAD))
@@ -48,11 +48,11 @@ class LeasedBudget(Budget):
 
     @property
     def is_waiting(self) -> bool:
-        """Returns whether nothing can be asked before more is lent."""
+        """Checks whether nothing can be asked before more is lent."""
         return self._n_waiting > 0 and self._n_open == 0
 
     async def reserve(self, usd: float) -> None:
-        """Sets the most a request can cost aside; waits until that is lent, raises BudgetReached when there is no more."""
+        """Sets aside the most a request can cost, waits until it is lent, raises BudgetReached when no more comes."""
         self.most_usd = max(self.most_usd, usd)
         while not self._is_final and (self._is_out_of_requests() or self._crosses_usd(usd)):
             self._n_waiting += 1

@@ -1,4 +1,4 @@
-"""What the lander and the askers of a run write for each other, as files of the folder that they share.
+"""Defines the messages of the lander and the askers of a run, as files of the folder that they share.
 
 `terms.json`                          the lander: what is asked, the same for all
 `lander.json`                         the lander: that it is there, or that the askers should end
@@ -43,7 +43,7 @@ KINDS: dict[str, type[PromptauditError]] = {
         WarehouseError,
     )
 }
-"""The errors that an asker may end with; any other is a MeasureError."""
+"""Lists the errors that an asker may end with; any other is a MeasureError."""
 TERMS, LANDER, LEASE, LANDED, ASKER, OPEN = (
     "terms.json",
     "lander.json",
@@ -55,12 +55,12 @@ TERMS, LANDER, LEASE, LANDED, ASKER, OPEN = (
 
 Count = Annotated[int, Field(ge=0)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""Of US dollars, or of seconds."""
+"""Counts US dollars, or seconds."""
 Part = Annotated[float, Field(gt=0, le=1)]
 
 
 class Message(BaseModel):
-    """A file of the shared folder."""
+    """Describes a file of the shared folder."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,7 +69,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 class Terms(Message):
-    """What is asked: the plan by its fingerprint, since askers look the cards up themselves; its wordings, and its samples."""
+    """Says what is asked: a plan by its fingerprint, for askers look up the cards themselves; wordings, samples."""
 
     plan_fingerprint: str
     n_shards: int = Field(ge=1)
@@ -79,17 +79,17 @@ class Terms(Message):
 
 
 class LanderState(Message):
-    """That the lander is there: `beat` counts on while it is."""
+    """Signals that the lander is there: `beat` counts on while it is."""
 
     beat: Count
     is_over: bool = False
 
 
 class Lease(Message):
-    """What an asker may spend in all, None without limit, and its parts of the models' limits a minute.
+    """Sets what an asker may spend in all, None without limit, and its parts of the models' limits a minute.
 
-    `is_final`: there will be no more. `n_landed` and `usd_landed` are what the lander took of it, in the files `counted`
-    and those before them.
+    `is_final`: there will be no more. `n_landed` and `usd_landed` are what the lander has landed of it, in the files
+    `counted` and the ones before them.
     """
 
     max_requests: Count | None = None
@@ -103,7 +103,7 @@ class Lease(Message):
 
 
 class Lost(Message):
-    """What was lent to the askers that died, by the names of their folders, and is not given back."""
+    """Adds up what was lent to askers that died, by the names of their folders, and is not given back."""
 
     n_requests: Count = 0
     usd: Amount = 0.0
@@ -111,29 +111,30 @@ class Lost(Message):
 
 
 class Failure(Message):
-    """The error that an asker ended with."""
+    """Holds the error that an asker ended with."""
 
     kind: str
     text: str
 
     @classmethod
     def of(cls, error: PromptauditError) -> Failure:
-        """Returns an error as another process can be told it."""
+        """Turns an error into a message for another process."""
         kind = type(error).__name__
         return cls(kind=kind, text=str(error).removeprefix(f"{kind}: "))
 
     def error(self) -> PromptauditError:
-        """Returns the error again."""
+        """Turns the message into an error again."""
         kind = KINDS.get(self.kind, MeasureError)
         return kind(self.text)
 
 
 class AskerState(Message):
-    """How far an asker is, a process of a machine that began at some time; `beat` counts on while it is there.
+    """Reports how far an asker is, a process of a machine that began at some time; `beat` counts on while it is there.
 
-    `n_requests` and `usd` are spent or set aside; `wants_requests` and `wants_usd` are what it would have in all, of which
-    one request may cost up to `usd_a_request`; `is_waiting`: it can do nothing before it is lent more than `max_requests` and
-    `max_usd`; `is_interrupted`: it has handed over everything, and cells of its shard may not have been asked.
+    `n_requests` and `usd` are spent or set aside; `wants_requests` and `wants_usd` are what it would have in all, of
+    which one request may cost up to `usd_a_request`; `is_waiting`: it can do nothing before it is lent more than
+    `max_requests` and `max_usd`; `is_interrupted`: it has written all of its files, and cells of its shard may not have
+    been asked.
     """
 
     machine: str
@@ -155,7 +156,7 @@ class AskerState(Message):
 
 
 def read_message(folder: SharedFolder, name: str, kind: type[MessageT]) -> MessageT | None:
-    """Returns a message; None where there is none yet. Raises BrokenFile for a file that is no such message."""
+    """Reads a message; None if there is none yet. Raises BrokenFile for a file that is no such message."""
     content = folder.read(name)
     if content is None:
         return None

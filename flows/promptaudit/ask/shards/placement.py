@@ -1,4 +1,4 @@
-"""Where askers run: as processes of this machine, or wherever else somebody places them."""
+"""Starts askers: as processes of this machine, or somewhere else."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from promptaudit.system.shared_folder import SharedFolder
 from promptaudit.warehouse import Warehouse
 
 ENDS_WITHIN_S = 15.0
-"""How long an asker may take to land what it was answered, once it should end."""
+"""Sets how long an asker may take to land its answers, once it should end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskersSetting:
-    """How many processes ask a run, where they run, and what they share; one: this process asks."""
+    """Sets how many processes ask a run, where they run, and what they share; with one, this process asks."""
 
     n: int = 1
     work_pool: str | None = None
@@ -31,7 +31,7 @@ class AskersSetting:
     registry: tuple[Path, ...] = ()
 
     def folder(self, warehouse: Warehouse, audit_run_id: str) -> SharedFolder:
-        """Returns the folder that the askers of a run share."""
+        """Opens the folder that the askers of a run share."""
         return askers_folder(warehouse, self.spool).under(audit_run_id)
 
 
@@ -39,17 +39,17 @@ class Placement(Protocol):
     """Starts the asker of a shard, and knows whether it is still there."""
 
     async def start(self, shard: int) -> None:
-        """Starts an asker; raises UsageError where nobody can be asked to."""
+        """Starts an asker; raises UsageError if nothing can start it."""
 
     async def ended(self, shard: int) -> str | None:
-        """Returns how the asker that was started last ended, in a few words; None while it is there or to come."""
+        """Says in a few words how the asker that was started last ended; None while it is there or to come."""
 
     async def stop(self) -> None:
         """Ends all askers."""
 
 
 class ChildProcesses:
-    """Askers as processes of this machine, which end with this one."""
+    """Runs askers as processes of this machine, which end with this one."""
 
     def __init__(
         self, audit_id: str, audit_run_id: str, n_shards: int, warehouse: Path, registry: Sequence[Path]
@@ -63,22 +63,22 @@ class ChildProcesses:
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     async def start(self, shard: int) -> None:
-        """Starts an asker, which hears what this process is told beside its signals."""
+        """Starts an asker with this environment, less secret settings, in a session that gets none of its signals."""
         self._processes[shard] = subprocess.Popen(  # noqa: S603, ASYNC220 - this interpreter; it starts in a millisecond
             [*self._line, str(shard), str(self._n_shards)],
             env=without_secret_settings() | self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is this process's to pass on
+            start_new_session=True,  # Ctrl-C reaches this process alone, which then stops the askers
         )
 
     async def ended(self, shard: int) -> str | None:
-        """Returns the exit code of an asker that has ended."""
+        """Reports the exit code or the signal of an asker that has ended."""
         code = self._processes[shard].poll()
         return None if code is None else f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
 
     async def stop(self) -> None:
-        """Ends all askers: each lands what it was answered."""
+        """Ends all askers: each lands its answers first."""
         for process in self._processes.values():
             if process.poll() is None:
                 process.terminate()

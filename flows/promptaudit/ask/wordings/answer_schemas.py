@@ -1,7 +1,7 @@
 """Rewords the JSON schemas that say how to answer: strategy `structured`, as in figure 1 of Errica et al. 2025.
 
-A variant renames the field, permutes the labels and rewords their descriptions, beside the instruction's own rewording; variant 0
-is the card as it is written. Fields of extraction keep their names and are permuted.
+A variant renames the field, permutes the labels and rewords their descriptions, beside the instruction's own rewording;
+variant 0 is the card as it is written. Fields of extraction keep their names and are permuted.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from promptaudit.system.keys import content_id
 GENTLE = (
     0.3  # the paraphrase temperature at which rules swap words; above it they add sentences, which describe nothing
 )
-LONGEST = 1.4  # times the description: what is longer has been framed as a request
+LONGEST = 1.4  # times the description: a longer text has been framed as a request
 
 
 async def reworded_schemas(
     card: TaskCard, task_id: str, proposals: Sequence[Proposal], rephraser: Rephraser | None, *, is_by_rules: bool
 ) -> dict[Cell, str]:
-    """Returns a schema for each wording, by its paraphrase temperature and index; without a rephraser descriptions stay."""
+    """Makes a schema for each wording, by paraphrase temperature and index; without a rephraser descriptions stay."""
     wanted = [proposal for proposal in proposals if proposal.refused_because is None]
     rewordings: dict[tuple[float | None, str], list[str]] = {}
     for temperature in dict.fromkeys(p.paraphrase_temperature for p in wanted if p.variant_index):

@@ -1,4 +1,4 @@
-"""Lets a person edit the prompt variants before a run: writes them to a file, reads it back."""
+"""Writes the prompt variants to a file for a person to edit before a run, and reads it back."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def export_prompts(proposals: Mapping[str, Sequence[Proposal]], path: Path) -> i
 
 
 def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
-    """Returns the wordings of a person's file; one whose text is not what was exported is marked edited."""
+    """Reads the wordings of a person's file; a wording whose text is not what was exported is marked edited."""
     frame = read_text_table(path)
     for column in EDITABLE[:4]:
         if column not in frame.columns:
@@ -92,7 +92,7 @@ def read_prompts(path: Path, design: Design) -> dict[str, list[Proposal]]:
 
 
 def _refuse_owner(where: str, proposal: Proposal, rephrasers: Mapping[str | None, RephraserCard | None]) -> None:
-    """Refuses a wording of a model that rewords nothing for itself, and one of nobody where each model has its own."""
+    # a wording of a model that rewords nothing for itself, or one without a model if each model has its own
     models = [name for name in rephrasers if name is not None]
     if proposal.variant_index == 0 and proposal.own_of is not None:
         msg = f"{where}: variant 0, the original, is of every model: leave column 'model' empty"

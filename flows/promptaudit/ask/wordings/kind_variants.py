@@ -1,4 +1,4 @@
-"""The prompt variants that differ from the original in more than their wording, made of those that have been worded."""
+"""Makes the prompt variants that differ from the original in more than their wording, from worded variants."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from promptaudit.system.keys import as_json, prompt_variant_id
 
 
 def kind_variants(design: Design, task_id: str, worded: Sequence[Variant]) -> list[Variant]:
-    """Returns the variants of other kinds than wording of one rewording of a task, by strategy, numbered on.
+    """Makes the variants of other kinds than wording for one rewording of a task, by strategy, numbered on.
 
-    One at a time each is the original but for one kind. Crossed, the original and each wording stand in every combination
-    of the other kinds.
+    One at a time, each differs from the original in one kind. Crossed, the original and each wording stand in every
+    combination of the other kinds.
     """
     rephrasing = design.audit.rephrasing
     if rephrasing is None or not rephrasing.other_kinds:
@@ -37,7 +37,7 @@ def kind_variants(design: Design, task_id: str, worded: Sequence[Variant]) -> li
 
 
 def option_order_rows(audit_run_id: str, design: Design, variants: Sequence[Variant]) -> list[dict[str, object]]:
-    """Returns rows of raw.option_orders: of each variant the samples whose options it shows in another order than the data."""
+    """Builds rows of raw.option_orders, one for each sample whose options a variant shows in another order."""
     rows: list[dict[str, object]] = []
     for variant in variants:
         level = json.loads(variant.setting or "{}").get("option_order")
@@ -65,12 +65,12 @@ def _settings(design: Design, task_id: str, strategy: str) -> Iterator[tuple[int
 
 
 def _is_varied(variant: Variant, *, crossed: bool) -> bool:
-    """Returns whether a variant stands in other kinds too: the original, and where kinds are crossed its wordings."""
+    # the original, and its wordings if kinds are crossed
     return variant.is_original or (crossed and variant.variation == "wording")
 
 
 def _varied(design: Design, base: Variant, setting: Setting, index: int) -> Variant:
-    """Returns a variant under a setting, whose own wording stays part of it."""
+    # the variant's own wording stays part of the setting
     task = design.card_of(base.task_id, base.strategy)
     template, instruction, reader = template_of(base), base.instruction, base.reader
     if template is not None:

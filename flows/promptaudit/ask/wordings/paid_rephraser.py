@@ -1,4 +1,4 @@
-"""Asks a rephraser's model within the run's budget, and lands each request: what is paid for is kept and never asked twice."""
+"""Asks a rephraser's model within the run's budget, and lands each request, so that none is paid twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from promptaudit.warehouse.rows import frame_of
 
 
 class KeptEngine(Engine):
-    """An engine whose answers are landed in `raw.rephrasings`; a request that has landed is answered from there."""
+    """Lands an engine's answers in `raw.rephrasings`; a request that has landed is answered from there."""
 
     def __init__(self, engine: Engine, card: ModelCard, purse: Purse) -> None:
         self.max_connections = engine.max_connections
@@ -30,7 +30,10 @@ class KeptEngine(Engine):
         await self._engine.open()
 
     async def answer(self, request: Request) -> Answer:
-        """Returns the landed answer, else the engine's; raises BudgetReached before a request that may cross the budget."""
+        """Looks up the landed answer, else asks the engine; raises BudgetReached before a request may cross the budget.
+
+        Raises EngineError if the model does not answer for now.
+        """
         run = self._purse.audit_run_id
         temperature = temperature_key(request.paraphrase_temperature)
         rephrasing_id = content_id("rephrasing", run, request.task_id, temperature, request.request_sha256)
@@ -52,7 +55,7 @@ class KeptEngine(Engine):
         row = _row(run, rephrasing_id, request, answer, self._spending.price)
         self._land([row] if answer.is_landed else [], attempts)
         if not answer.is_landed:
-            # for now: no list must not pass for an empty one, which later nights would take over
+            # for now: a missing list must not pass for an empty one, which later nights would reuse
             self._purse.budget.refuse_out_of_requests()
             said = f": {answer.attempts[-1].error}" if answer.attempts else ""
             msg = f"model '{request.model_id}' does not answer for now; run again to continue{said}"
@@ -63,7 +66,7 @@ class KeptEngine(Engine):
         return replace(answer, completion=row["completion"])
 
     async def close(self) -> None:
-        """Closes the engine, and says what it had to leave out."""
+        """Closes the engine, and prints what it had to leave out."""
         for note in self._engine.notes:
             self._purse.say(f"model '{self._card.model}' {note}")
         await self._engine.close()

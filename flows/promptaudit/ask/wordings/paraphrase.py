@@ -1,4 +1,4 @@
-"""Makes the prompt variants of a run, or finds those that an earlier run made, and lands them."""
+"""Makes the prompt variants of a run, or finds the variants that an earlier run made, and lands them."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ from promptaudit.warehouse.rows import frame_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParaphraseResult:
-    """The variants of a run, and what there is to say about how they came about."""
+    """Holds the variants of a run, and notes on how they were made."""
 
     variants: tuple[Variant, ...]
     notes: tuple[str, ...]
 
 
 def paraphrase(purse: Purse, design: Design, *, anew: bool = False, prompts: Path | None = None) -> ParaphraseResult:
-    """Returns the run's variants: as landed by this run, from a person's file, as an earlier run made them, or made now.
+    """Collects the run's variants: landed by this run, from a person's file, made by an earlier run, or made now.
 
-    Raises BudgetReached before a rephraser's request that may cross the budget; what it has said by then is landed.
+    Raises BudgetReached before a rephraser's request that may cross the budget; its answers up to then are landed.
     """
     warehouse, audit_run_id = purse.warehouse, purse.audit_run_id
     landed = landed_variants(warehouse, audit_run_id)
@@ -104,7 +104,7 @@ def _landed_now(
 def _land(
     purse: Purse, design: Design, task_id: str, rows: list[dict[str, object]], worded: Sequence[Variant]
 ) -> list[Variant]:
-    """Lands the wordings of a task, and with them the variants of other kinds that are made of them; returns both."""
+    # with the wordings the variants of other kinds that are made of them
     others = kind_variants(design, task_id, worded)
     rows = [*rows, *(_row_of_kind(purse.audit_run_id, design, variant) for variant in others)]
     purse.warehouse.land(
@@ -124,7 +124,7 @@ def _made(purse: Purse, design: Design, task_id: str, rewording: Rewording) -> l
 
 
 def _reworded_template(design: Design, task_id: str, rewording: Rewording, purse: Purse) -> list[Proposal]:
-    """Asks a rephraser for rewordings of a task's first template; none that the card has already."""
+    # the task's first template; a rewording that the card has already is none
     rephrasing, card = design.audit.rephrasing, rewording.card
     if rephrasing is None or card is None:
         return []
@@ -182,7 +182,7 @@ def _as_template_variant(
 
 
 def make_proposals(design: Design, task_id: str, rewording: Rewording, purse: Purse | None = None) -> list[Proposal]:
-    """Asks a rephraser for a task's wordings, within a run's purse where there is a run; the original is first."""
+    """Asks a rephraser for a task's wordings, within a run's purse if there is a run; the original comes first."""
     instruction = design.tasks[task_id].instruction
     original = Proposal(paraphrase_temperature=None, variant_index=0, instruction=instruction)
     rephrasing, card = design.audit.rephrasing, rewording.card
@@ -203,10 +203,8 @@ def _reworded(
     purse: Purse | None,
     known: Iterable[str] = (),
 ) -> list[Proposal]:
-    """Returns what a rephraser makes of a wording at each paraphrase temperature, refused ones last, none of them numbered.
-
-    A text with lines of layout is given to rules stretch by stretch.
-    """
+    # at each paraphrase temperature, refused ones last, none numbered; rules get a text with lines of layout by
+    # stretches
 
     async def propose() -> list[Proposal]:
         opened = _opened(design, card, purse)
@@ -221,7 +219,7 @@ def _reworded(
 
 
 def _opened(design: Design, card: RephraserCard, purse: Purse | None) -> Rephraser:
-    """Returns a rephraser of the audit, the model that it asks opened within a run's purse where there is one."""
+    # the rephraser's model is opened within the run's purse if there is one
     rephrasing = design.audit.rephrasing
     code = design.registry.entry("rephrasers", (rephrasing.rephraser if rephrasing is not None else None) or "").code
     return open_rephraser(card, code, _engine_at(design, card.model, purse))
@@ -247,7 +245,7 @@ def _engine_at(design: Design, model: str | None, purse: Purse | None) -> Callab
 async def _proposed(
     rephraser: Rephraser, wording: Wording, temperature: float | None, wanted: int, known: Iterable[str] = ()
 ) -> list[Proposal]:
-    """Distinct, kept rewordings at one temperature; what is missing is asked for again a bounded number of times."""
+    # distinct rewordings at one temperature; missing ones are asked for again in at most `max_rounds` rounds
     seen = {_folded(wording.instruction), *known}
     kept: list[Proposal] = []
     refused: list[Proposal] = []
@@ -273,7 +271,7 @@ def _folded(text: str) -> str:
 
 
 def _numbered(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Returns them with indices from 1 up for what is asked, from -1 down for what is refused."""
+    # kept ones from 1 up, refused ones from -1 down
     found, n_kept, n_refused = [], 0, 0
     for proposal in proposals:
         if proposal.refused_because is None:
@@ -302,7 +300,7 @@ def _shortfalls(design: Design, task_id: str, rewording: Rewording, proposals: S
 def _schemas(
     purse: Purse, design: Design, task_id: str, rewording: Rewording, proposals: Sequence[Proposal]
 ) -> dict[Cell, str]:
-    """Returns the answer schemas of a task's wordings: an earlier run's where they fit, else made now."""
+    # an earlier run's if they fit, else made now
     card, chosen = design.tasks[task_id], rewording.card
     schemas = earlier_schemas(purse.warehouse, rephrasing_key(design, task_id, rewording))
     wanted = {(p.paraphrase_temperature, p.variant_index) for p in proposals if p.refused_because is None}
@@ -364,7 +362,7 @@ def _variation(proposal: Proposal, kind: str) -> str:
 
 
 def _setting(proposal: Proposal, kind: str) -> str | None:
-    """Returns the setting of a proposal; a refused one is never asked, and has none."""
+    # a refused proposal is never asked, and has no setting
     index = proposal.variant_index
     return None if index < 0 else as_json({kind: index} if index else {})
 
@@ -386,7 +384,7 @@ def _row_of_wording(
 
 
 def _row_of_kind(audit_run_id: str, design: Design, variant: Variant) -> dict[str, object]:
-    """Returns the row of a variant of another kind than wording, which no later run takes for a wording."""
+    # without a rephrasing_key no later run takes it for a wording
     rephrasing, template = design.audit.rephrasing, template_of(variant)
     is_worded = "wording" in json.loads(variant.setting or "{}")
     if template is None:
@@ -408,6 +406,6 @@ def _template_as_sent(template: Template) -> str:
 
 
 def _row(audit_run_id: str, variant: Variant, **more: object) -> dict[str, object]:
-    """Returns the row of raw.prompt_variants: what the run asks of a variant, and more about how it came about."""
+    # of raw.prompt_variants
     row = {name: getattr(variant, name) for name in Variant.__dataclass_fields__ if name != "dealt"}
     return {**row, "repetitions": list(variant.repetitions), "audit_run_id": audit_run_id, **more}

@@ -1,4 +1,4 @@
-"""The templates of a task that a run asks: those of its card, and rewordings of the first one where the audit wants them."""
+"""Lists the templates of a task that a run asks: the card's, and rewordings of the first if the audit wants them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from promptaudit.system.keys import as_json, content_id
 
 
 def rewords_templates(design: Design) -> bool:
-    """Returns whether the audit's rephraser rewords templates."""
+    """Checks whether the audit's rephraser rewords templates."""
     rephrasing = design.audit.rephrasing
     return rephrasing is not None and rephrasing.templates and bool(design.templates)
 
 
 def variants_key(design: Design, task_id: str, rewording: Rewording) -> str:
-    """Returns the id of what decides a task's variants: of its instruction, or of its templates and how the first is reworded."""
+    """Hashes what decides a task's variants: its instruction, or its templates and how the first is reworded."""
     if task_id not in design.templates:
         return rephrasing_key(design, task_id, rewording)
     decides: list[str | None] = [task_id, design.templates[task_id].canonical_json()]
@@ -34,16 +34,16 @@ def variants_key(design: Design, task_id: str, rewording: Rewording) -> str:
 
 
 def template_wording(design: Design, task_id: str, *, is_given: bool) -> Wording:
-    """Returns what a rephraser rewords of a task, its first template; `is_given` where a person rewords."""
+    """Describes what a rephraser rewords of a task, its first template; `is_given` if a person rewords."""
     return wording_of(task_id, design.tasks[task_id], design.templates[task_id].templates[0], is_given=is_given)
 
 
 def templates_of_card(
     design: Design, task_id: str, rewordings: Iterable[Proposal], *, with_card: bool
 ) -> list[Proposal]:
-    """Returns the card's templates, the original first, then rewordings of it, numbered on; refused ones from -1 down.
+    """Lists the card's templates, the original first, then rewordings of it, numbered on; refused ones from -1 down.
 
-    Without `with_card` the rewordings alone, which are numbered all the same.
+    Without `with_card` only the rewordings, with the same numbers.
     """
     own = [
         Proposal(paraphrase_temperature=None, variant_index=index, instruction=template.text)
@@ -60,12 +60,12 @@ def templates_of_card(
 
 
 def is_of_card(design: Design, task_id: str, proposal: Proposal) -> bool:
-    """Returns whether a proposal is a template of the card, and no rewording."""
+    """Checks whether a proposal is a template of the card, and no rewording."""
     return 0 <= proposal.variant_index < len(design.templates[task_id].templates)
 
 
 def template_for(design: Design, task_id: str, proposal: Proposal) -> Template:
-    """Returns the template of a proposal: the card's own, else the first with the proposal's text."""
+    """Finds the template of a proposal: the card's own, else the first with the proposal's text."""
     templates = design.templates[task_id].templates
     if is_of_card(design, task_id, proposal):
         return templates[proposal.variant_index]

@@ -1,4 +1,4 @@
-"""Writes the wordings under which a run's answers agree too little, for a person to mend and another model to be asked."""
+"""Writes the wordings under which a run's answers agree too little, for a person to mend, or to ask another model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptaudit.warehouse.sql import sql
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnstablePrompts:
-    """The file of wordings whose paraphrase temperature had too low a PSS; None where none had, and so nothing is written."""
+    """Describes the file of wordings whose paraphrase temperature had too low a PSS; without any, `path` is None."""
 
     audit_run_id: str
     below_pss: float
@@ -27,17 +27,17 @@ class UnstablePrompts:
 def export_unstable(settings: Settings, audit: str, path: Path, below: float) -> UnstablePrompts:
     """Writes the wordings of an audit's newest complete run, or of a named one, whose paraphrase temperature had a low PSS.
 
-    Low is a PSS between wordings below `below` for one model and strategy at least: of valid answers, all of them, or of
-    answers as they are where a task names no labels. The
-    originals of their tasks are among them, so that an audit of these tasks can be asked the file. Raises UsageError for an
-    audit without such a run, DataError for a file that cannot be written.
+    Low is a PSS between wordings below `below` for at least one model and strategy: of labels, N/A among them, or of
+    answers as they are if a task names no labels. The originals of their tasks are included, so that an audit of these
+    tasks can ask the file. Raises UsageError for an audit without such a run, DataError for a file that cannot be
+    written.
     """
     warehouse = Warehouse(settings.warehouse)
     run = resolve(warehouse, audit).audit_run_id
     proposals: dict[str, list[Proposal]] = {}
     for row in warehouse.published.read(sql("ask.wordings", "unstable_wordings"), run=run, below=below):
         wordings = proposals.setdefault(row.pop("task_id"), [])
-        # what models reworded for themselves is asked of all: numbered on, since each model's own begins with 1
+        # wordings that models made for themselves are asked of all: numbered on, because each model's own begin with 1
         place = (
             {}
             if row["own_of"] is None

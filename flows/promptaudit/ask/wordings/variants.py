@@ -1,4 +1,4 @@
-"""The wordings of a task's instruction, and the prompt variants that runs have landed of them."""
+"""Finds the wordings of a task's instruction, and the prompt variants that runs have landed of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cell = tuple[float | None, int]  # paraphrase temperature and variant index
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A wording of one task's instruction, before it is a prompt variant of a run.
+    """Describes a wording of one task's instruction, before it is a prompt variant of a run.
 
     The original is variant 0, refused ones count down from -1.
     """
@@ -34,7 +34,7 @@ class Proposal:
 
 
 def rewordings(design: Design, task_id: str) -> list[Rewording]:
-    """Returns who rewords a task's instruction, or its first template where the audit wants that."""
+    """Lists who rewords a task's instruction, or its first template if the audit wants that."""
     rephrasing = design.audit.rephrasing
     if task_id in design.templates and (rephrasing is None or not rephrasing.templates):
         return [Rewording(card=None)]
@@ -44,18 +44,18 @@ def rewordings(design: Design, task_id: str) -> list[Rewording]:
 
 
 def rephrasing_key(design: Design, task_id: str, rewording: Rewording) -> str:
-    """Returns the id of what decides a task's wordings: instruction, what must be kept, rephraser and how many are wanted."""
+    """Hashes what decides a task's wordings: instruction, what must be kept, rephraser and how many are wanted."""
     rephraser, card = rewording.card, design.tasks[task_id]
     protected = protected_words(card, rephraser, is_given=rephraser is not None and rephraser.is_given)
     decides = [task_id, card.instruction, as_json(protected), *rephraser_parts(design, rewording)]
     if rewording.own_of is not None:
-        # the labels too, which schemas of strategy structured hold: no original stands among these to compare them with
+        # schemas of strategy structured hold the labels too, and own wordings have no original to compare them with
         decides += [SELF, as_json([[item.label, item.description] for item in card.labels])]
     return content_id("rephrasing", *decides)
 
 
 def rephraser_parts(design: Design, rewording: Rewording) -> list[str | None]:
-    """Returns what of a rephraser decides its wordings: how many are wanted, its card, its model; nothing without one."""
+    """Lists what decides a rephraser's wordings: how many are wanted, its card, its model; nothing without one."""
     rephrasing, rephraser = design.audit.rephrasing, rewording.card
     if rephrasing is None or rephraser is None:
         return []
@@ -64,7 +64,7 @@ def rephraser_parts(design: Design, rewording: Rewording) -> list[str | None]:
 
 
 def landed_variants(warehouse: Warehouse, audit_run_id: str) -> list[Variant]:
-    """Returns the variants a run asks, by task, strategy and index."""
+    """Reads the variants that a run asks, by task, strategy and index."""
     rows = warehouse.read(sql("ask.wordings", "landed_variants"), audit_run_id=audit_run_id)
     return [
         Variant(
@@ -79,19 +79,19 @@ def landed_variants(warehouse: Warehouse, audit_run_id: str) -> list[Variant]:
 
 
 def earlier_proposals(warehouse: Warehouse, key: str) -> list[Proposal] | None:
-    """Returns the wordings of the newest run with this rephrasing key, a person's edits among them; None without one."""
+    """Reads the wordings of the newest run with this rephrasing key, with a person's edits; None if there is none."""
     rows = warehouse.read(sql("ask.wordings", "earlier_variants"), key=key, strategy=None)
     return [Proposal(**{name: row[name] for name in row if name != "answer_schema"}) for row in rows] or None
 
 
 def earlier_schemas(warehouse: Warehouse, key: str) -> dict[Cell, str]:
-    """Returns the answer schemas of the newest run with this rephrasing key."""
+    """Reads the answer schemas of the newest run with this rephrasing key."""
     rows = warehouse.read(sql("ask.wordings", "earlier_variants"), key=key, strategy=STRUCTURED)
     return {(row["paraphrase_temperature"], row["variant_index"]): row["answer_schema"] for row in rows}
 
 
 def same_wordings(warehouse: Warehouse, audit_run_id: str, edited: Mapping[str, Sequence[Proposal]]) -> bool:
-    """Returns whether a run asks exactly these wordings."""
+    """Checks whether a run asks exactly these wordings."""
     landed = {
         (v.task_id, v.own_of, v.paraphrase_temperature, v.variant_index, v.instruction)
         for v in landed_variants(warehouse, audit_run_id)

@@ -1,4 +1,4 @@
-"""The lines of a batch: a request each on the way out, a result each on the way back."""
+"""Writes the requests of a batch as lines of a file, and reads the lines of its results."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 BREATH = 100  # lines until other tasks get their turn
 
 Learn = Callable[[int, Mapping[str, Any]], bool]
-"""(status, error): whether a refusal was over a parameter that the next batch leaves out."""
+"""Learns from the status and the error of a refusal, and says whether the next batch leaves out the parameter."""
 
 
 class Draft(AbstractContextManager["Draft"]):
-    """Requests on their way into a file that has no name, so that no kill leaves it behind."""
+    """Collects requests in a file without a name, so that no kill leaves it behind."""
 
     def __init__(self, folder: Path, body: Callable[[Request], Mapping[str, Any]], max_requests: int) -> None:
         self.file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed with the draft
@@ -41,9 +41,9 @@ class Draft(AbstractContextManager["Draft"]):
         self.n_bytes = 0
 
     def add(self, request: Request) -> bool:
-        """Writes one request; False, and nothing written, where the draft is full.
+        """Writes one request; if the draft is full, writes nothing and returns False.
 
-        Raises ValueError, saying why, for a request that no batch can carry.
+        Raises ValueError, with the reason, for a request that no batch can carry.
         """
         line = {
             "custom_id": request.prediction_id,
@@ -67,7 +67,7 @@ class Draft(AbstractContextManager["Draft"]):
         return True
 
     def __exit__(self, *_: object) -> None:
-        """Closes the file, which is then gone."""
+        """Closes the file, which removes it."""
         self.file.close()
 
 
@@ -96,7 +96,7 @@ class Results:
                 yield self.read(line)
 
     def read(self, line: bytes) -> tuple[str, Answer]:
-        """Reads one line. A completion or a permanent error is settled; what may fare better in another batch is a failed try."""
+        """Reads one line: a completion or permanent error is settled; what another batch may answer is a failed try."""
         try:
             refuse_costly(line, "a line", MAX_PARSED)
             result = json.loads(line)

@@ -1,4 +1,4 @@
-"""Hands requests to a provider's Batch API and fetches the answers."""
+"""Sends requests to a provider's Batch API and fetches the answers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from promptaudit.registry.model_cards import Batching
 from promptaudit.system.scrub import one_line, scrub
 
 ENDED = ("completed", "failed", "expired", "cancelled")
-FULL = "token_limit_exceeded"  # more tokens of this organisation wait than may
+FULL = "token_limit_exceeded"  # this organisation has more tokens waiting than it may
 MAX_COUNT = 2**31 - 1
 _ID = re.compile(r"[\w-][\w.:-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatus:
-    """A batch at one look. `n_requests` is 0 until they are counted."""
+    """Describes a batch as it stands at one moment. `n_requests` is 0 until they are counted."""
 
     state: str
     is_ended: bool
@@ -45,10 +45,12 @@ class BatchStatus:
 
 
 class BatchApi:
-    """Batches of an OpenAI-compatible endpoint, for one event loop; temporary files lie in `folder`.
+    """Makes, watches and reads batches of an OpenAI-compatible endpoint, for one event loop.
 
-    Raises EngineError, in one line and without the key, where nothing can be handed over or fetched: wrong key, unknown
-    model or address, a redirect, or an endpoint that fails `limits.max_attempts` times.
+    Temporary files lie in `folder`.
+
+    Raises EngineError, in one line and without the key, if nothing can be sent or fetched: wrong key, unknown model or
+    address, a redirect, or an endpoint that fails `limits.max_attempts` times.
     """
 
     def __init__(self, card: ModelCard, folder: Path) -> None:
@@ -57,29 +59,29 @@ class BatchApi:
         self.served = ServedModel(self._provider.host)
         self.refused: EngineError | None = None  # after `answers`: a refusal among them that holds for every request
         self._body = Body(card)
-        # by batch what it was sent as: its refusals are understood by that, and the next may be sent differently
+        # each batch's body as it was when the batch was sent: its refusals are about that one, the next may differ
         self._sent: dict[str, Body] = {}
         self._sent_first = copy.deepcopy(self._body)
 
     @property
     def notes(self) -> Sequence[str]:
-        """Returns the parameters that were refused and are left out."""
+        """Lists the parameters that were refused and are left out."""
         return self._body.learnt
 
     def draft(self) -> Draft:
-        """Returns a new, empty file of requests, up to the card's `max_requests` and 200 MB."""
+        """Opens a new, empty file of requests that takes up to the card's `max_requests` and 200 MB."""
         batching = self._card.batch or Batching()
         return Draft(self._folder, self._body.of, batching.max_requests)
 
     def sent_as(self, batch_id: str, request: Request) -> str:
-        """Returns JSON of the sampling parameters that a request of the batch was sent with."""
+        """Writes the sampling parameters that a request of the batch was sent with, as JSON."""
         return self._sent.get(batch_id, self._sent_first).sent_as(request)
 
     async def submit(self, draft: Draft, metadata: Mapping[str, str]) -> str:
-        """Uploads a draft and makes a batch of it; returns its id.
+        """Uploads a draft, makes a batch of it and returns its id.
 
-        Where the provider fails while it makes the batch, it is asked for its batches before it is asked again: one that
-        was made in spite of the failure is taken, so that none is made and paid twice.
+        If the provider fails while it makes the batch, its list of batches is read before the next try: a batch that
+        was made in spite of the failure is used, so that none is made and paid twice.
         """
         file_id = (await self._provider.upload(draft.file)).get("id")
         if not isinstance(file_id, str) or not file_id:
@@ -100,7 +102,7 @@ class BatchApi:
         return batch_id
 
     async def look(self, batch_id: str) -> BatchStatus | None:
-        """Returns how a batch stands; None where the endpoint does not answer for now."""
+        """Looks up how a batch stands; None if the endpoint does not answer for now."""
         outcome = await self._provider.look(batch_id)
         if isinstance(outcome, Failure):
             if outcome.http_status == HTTPStatus.NOT_FOUND:
@@ -113,10 +115,11 @@ class BatchApi:
         return self._seen(outcome)
 
     async def answers(self, batch_id: str, sent: Sequence[str] = ()) -> AsyncIterator[tuple[str, Answer]]:
-        """Yields (prediction_id, answer) of every line of the output and the error file; "" for a line that is no result.
+        """Yields (prediction_id, answer) of each line of the output and error files; "" for a line that is no result.
 
-        Both are on disk before the first answer is given; a file the provider no longer has counts as empty. `sent` are
-        texts in which the key's value is no secret. A refusal that holds for every request is in `refused` at the end.
+        Both files are on disk before the first answer is yielded; a file that the provider no longer has counts as
+        empty. The key's value is no secret in the texts in `sent`. A refusal that holds for every request is in
+        `refused` at the end.
         """
         self.refused = None
         batch = await self._provider.batch(batch_id)
@@ -136,7 +139,7 @@ class BatchApi:
             self.refused = self._provider.error(f"batch {batch_id}", results.stopped_by)
 
     async def find(self, metadata: Mapping[str, str]) -> list[str]:
-        """Returns the ids of the provider's batches of the last 31 days with this metadata, oldest first."""
+        """Finds the provider's batches of the last 31 days with this metadata, and lists their ids, oldest first."""
         batch_ids = []
         async for batch in self._provider.batches():
             theirs = batch.get("metadata")
@@ -145,7 +148,7 @@ class BatchApi:
         return [batch_id for batch_id in reversed(batch_ids) if batch_id]
 
     def forget(self, batch_id: str) -> None:
-        """Forgets how a batch was sent, once its answers have landed; the provider keeps its files as long as it does."""
+        """Forgets how a batch was sent, once its answers have landed. The provider's files are left alone."""
         self._sent.pop(batch_id, None)
 
     async def close(self) -> None:
@@ -192,7 +195,7 @@ class BatchApi:
 
 
 def _id_of(batch: Mapping[str, Any]) -> str:
-    """Returns a batch's id; "" for one that no path can hold."""
+    # "" for an id that no path can hold
     batch_id = batch.get("id")
     return batch_id if isinstance(batch_id, str) and _ID.fullmatch(batch_id) else ""
 

@@ -1,4 +1,4 @@
-"""Asks a provider about files and batches: each call bounded, tried again, and failing in one line without the key."""
+"""Calls a provider's file and batch endpoints: bounded, tried again, and failing in one line without the key."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class _Raw(Protocol):
 
 
 class Provider:
-    """Files and batches of the one endpoint of a card.
+    """Calls the file and batch endpoints of the one address of a card.
 
-    The constructor raises EngineError for a missing key or a malformed `base_url`. Methods named for what they
-    bring raise it after `limits.max_attempts` tries; `look` and `create` give the failure instead.
+    The constructor raises EngineError for a missing key or a malformed `base_url`. `upload`, `batch`, `batches` and
+    `download` raise it after `limits.max_attempts` tries; `look` and `create` return the failure instead.
     """
 
     def __init__(self, card: ModelCard) -> None:
@@ -54,7 +54,7 @@ class Provider:
         self._files = self._client.with_options(http_client=self._streaming)
 
     async def upload(self, file: IO[bytes]) -> dict[str, Any]:
-        """Returns the provider's record of a file of requests, sent from disk a piece at a time."""
+        """Uploads a file of requests from disk, a piece at a time, and returns the provider's record of it."""
 
         async def send() -> dict[str, Any]:
             file.flush()
@@ -66,7 +66,7 @@ class Provider:
         return await self._asked("the upload of a batch", send, TRANSFER_S)
 
     async def create(self, file_id: str, endpoint: Any, metadata: Mapping[str, str]) -> dict[str, Any] | Failure:  # noqa: ANN401 - one of the client's literals
-        """Returns the new batch, after one try: whoever tries again has to look first whether there is one."""
+        """Makes a batch in one try. Before a second try the caller has to check whether the batch exists."""
 
         async def make() -> dict[str, Any]:
             batches = self._client.batches.with_raw_response
@@ -79,11 +79,11 @@ class Provider:
         return await self._once(make, self._card.limits.timeout_s)
 
     async def look(self, batch_id: str) -> dict[str, Any] | Failure:
-        """Returns a batch as it stands, after one try."""
+        """Fetches a batch as it stands, in one try."""
         return await self._once(lambda: self._retrieve(batch_id), self._card.limits.timeout_s)
 
     async def batch(self, batch_id: str) -> dict[str, Any]:
-        """Returns a batch as it stands."""
+        """Fetches a batch as it stands, in up to `limits.max_attempts` tries."""
         return await self._asked(f"batch {batch_id}", lambda: self._retrieve(batch_id))
 
     async def batches(self) -> AsyncIterator[dict[str, Any]]:
@@ -104,7 +104,7 @@ class Provider:
             after = last
 
     async def download(self, file_id: str, file: IO[bytes]) -> None:
-        """Writes the content of a file to `file`; nothing where the provider no longer has it."""
+        """Writes the content of a file to `file`, or nothing if the provider no longer has it."""
 
         async def fetch() -> None:
             file.seek(0)
@@ -128,13 +128,13 @@ class Provider:
         await self._streaming.aclose()
 
     def error(self, what: str, failure: Failure) -> EngineError:
-        """Returns what to raise for a failure, in one line."""
+        """Makes the EngineError for a failure, in one line."""
         text = one_line(failure.text, self.secrets)
         look_at = advice(self._card, self.host, failure.meant_status, text)
         return EngineError(f"model '{self._card.model}' at {self.host}: {what}: {text}{look_at}")
 
     def fail(self, what: str, failure: Failure) -> NoReturn:
-        """Raises it."""
+        """Raises the EngineError for a failure."""
         raise self.error(what, failure)
 
     async def _retrieve(self, batch_id: str) -> dict[str, Any]:
@@ -178,7 +178,8 @@ class Provider:
 
 
 class _NoObject(Exception):
-    """A body that is no JSON object."""
+    # a body that is no JSON object
+    pass
 
 
 def _object(response: _Raw) -> dict[str, Any]:

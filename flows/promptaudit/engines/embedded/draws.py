@@ -1,4 +1,4 @@
-"""Draws that depend on what is asked and on nothing else: not on order, process or time."""
+"""Draws by what is asked and nothing else: not by order, process or time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 def uniform(*parts: str | int) -> float:
-    """Returns a number in [0, 1), the same for equal parts on every machine; any text is a part, lone surrogates too."""
+    """Draws a number in [0, 1), the same for equal parts on every machine; any text is a part, lone surrogates too."""
     return _share(hashlib.blake2b(f"[{', '.join(map(_as_json, parts))}]".encode(), digest_size=8).digest())
 
 
 def uniform_after(*first: str | int) -> Callable[[int, int], float]:
-    """Returns `uniform` for parts that begin so, of which two more numbers follow; many of them take a third of the time."""
+    """Fixes the first parts of `uniform`, two more numbers follow; many draws take a third of the time."""
     begun = hashlib.blake2b(f"[{', '.join(map(_as_json, first))}".encode(), digest_size=8)
 
     def drawn(one: int, other: int) -> float:
@@ -33,12 +33,12 @@ def _share(digest: bytes) -> float:
 
 
 def _as_json(part: str | int) -> str:
-    """Returns what `json.dumps` makes of it, which takes three times as long for a list of few parts."""
+    # `json.dumps` gives the same and takes three times as long for a list of few parts
     if type(part) is str:
         return encode_basestring_ascii(part)
     return repr(part) if type(part) is int else json.dumps(part)
 
 
 def choice(items: Sequence[T], *parts: str | int) -> T:
-    """Returns one of `items`, each as likely; raises IndexError when there are none."""
+    """Draws one of `items`, each as likely; raises IndexError when there are none."""
     return items[int(uniform(*parts) * len(items))]

@@ -1,4 +1,4 @@
-"""Annotators that run in this process: no server, no key, no cost, and the same answers every time."""
+"""Runs annotators in this process: no server, no key, no cost, and the same answers every time."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ class EmbeddedEngine(Engine):
         self._served_model = f"promptaudit/{card.model}"
 
     async def answer(self, request: Request) -> Answer:
-        """Returns the annotator's completion, its time measured, without tokens; a label as JSON where the task reads a field."""
-        # lets writers, bars and signals have their turn: nothing else here ever waits
+        """Calls the annotator and measures its time; a label becomes JSON if the task reads a field.
+
+        No tokens are counted.
+        """
+        # lets writers, bars and signals run: nothing else here ever waits
         await asyncio.sleep(0)
         started = time.perf_counter()
         try:
@@ -37,7 +40,7 @@ class EmbeddedEngine(Engine):
 
 
 def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:
-    """Returns the engine of an embedded card: lexical, random, simulated, noisy, examinee or matcher.
+    """Makes the engine of an embedded card: lexical, random, simulated, noisy, examinee or matcher.
 
     Answers depend on the card's seed and the request alone. Raises CardError for a simulated card whose `samples` point
     at no distribution, ValueError for a noisy card without `landed`.
@@ -66,7 +69,10 @@ def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> Embe
 
 
 def random_annotator(card: ModelCard) -> Annotate:
-    """Draws every label as often, and an answer that is none as often where the card says so, independently in every cell."""
+    """Makes a function that draws every label as often, independently in every cell.
+
+    If the card asks for invalid answers, an empty answer is drawn as often as each label.
+    """
     no_label: tuple[str, ...] = ("",) if card.invalid else ()
 
     def annotate(request: Request) -> str:

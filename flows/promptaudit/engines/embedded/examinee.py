@@ -1,6 +1,6 @@
-r"""A model that knows the key: what it means and how it says it follow known rules, so that the two can be told apart.
+r"""Simulates a model that knows the key: set rules decide what it means and how it says it, each on its own.
 
-With `template_effect` its answers truly change with the template; with `prose` their phrasing alone does, into sentences
+With `template_effect` its answers truly change with the template; with `prose` only their phrasing does, into sentences
 that scoring rules do not read; with `noise` they change by chance.
 """
 
@@ -23,7 +23,7 @@ CHOSEN = (
     "People who know about these matters would point to {said} here, going by what they tell.",
     "Going by everything known about this, it has to be {said}, as most people would tell.",
 )
-"""An option in a sentence: no sign, no figure, nothing that commits to a sign."""
+"""Wraps an option in a sentence without a sign, a figure, or words that commit to a sign."""
 
 GIVEN = (
     (
@@ -42,23 +42,27 @@ GIVEN = (
         "With that everything has been said that seems worth saying about this matter here."
     ),
 )
-"""An open answer in so many words that few are the reference's, the last line without it: there rules look for results."""
+"""Wraps an open answer in many words, few of which are the reference's.
+
+The last line, where rules look for results, is without the answer.
+"""
 
 BARE = 0.7
-"""Of the plain answers the share that are a sign or reference and nothing else."""
+"""Sets the share of plain answers that are a sign or reference and nothing else."""
 
 _DIGITS = re.compile(r"\d{1,15}")
 
 
 def examinee_annotator(card: ModelCard) -> Annotate:
-    r"""Answers as `card.examinee` says, by draws that depend on the seed, the model's id and the cell alone.
+    r"""Makes a function that answers as `card.examinee` says. Its draws depend on seed, model id and cell alone.
 
-    It is right where its draw for the sample lies below `accuracy`, which a template moves by up to `template_effect`. Where
-    it is wrong it is so in one way for a sample, so that its meaning changes only when right turns wrong. A template's
-    own share of prose is drawn evenly from 0 to `prose`. Said plainly an answer is the sign of an option ("B", "(b)",
-    "B. Paris", "The answer is B."), or the reference, in \boxed{} now and then where the prompt speaks of it; in prose it
-    is the option's text or the reference, numbers in words, inside sentences. Without a key an answer is drawn, and a
-    classification is answered with its labels. Fields are answered as JSON, each right or wrong by a draw of its own.
+    An answer is right if its draw for the sample lies below `accuracy`, which a template moves by up to
+    `template_effect`. A wrong answer is the same for a sample every time, so that its meaning changes only when right
+    turns wrong. A template's own share of prose is drawn evenly from 0 to `prose`. A plain answer is the sign of an
+    option ("B", "(b)", "B. Paris", "The answer is B."), or the reference, in \boxed{} now and then if the prompt speaks
+    of it. In prose it is the option's text or the reference, numbers in words, inside sentences. Without a key an
+    answer is drawn, and a classification is answered with its labels. Fields are answered as JSON, each right or wrong
+    by a draw of its own.
 
     Raises ValueError for a card without `examinee`; when asked, EngineError for a request without a question.
     """
@@ -97,7 +101,6 @@ def examinee_annotator(card: ModelCard) -> Annotate:
 
 
 def _meant(question: Question, labels: tuple[str, ...], draw: float, wrong: float, *, is_right: bool) -> int | str:
-    """Returns what is answered: the index of an option or label, or an open answer."""
     n_options = len(question.options or labels)
     order = question.option_order or tuple(range(n_options))  # what is meant is the same in every order
     if n_options and question.gold_index is None:
@@ -111,7 +114,7 @@ def _meant(question: Question, labels: tuple[str, ...], draw: float, wrong: floa
 
 
 def _wrong(question: Question, draw: float) -> str:
-    """Returns an answer that no reference is: another number where a reference has figures, else a made-up name."""
+    # another number if a reference has figures, else a made-up name
     first = int(draw * len(NAMES))
     answers = [*NAMES[first:], *NAMES[:first]]
     numeric = next((reference for reference in question.references if _DIGITS.search(reference)), None)

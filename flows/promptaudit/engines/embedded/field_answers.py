@@ -1,4 +1,4 @@
-"""What a model that knows the key says in the fields of a question, each right or wrong on its own, and how it writes it."""
+"""Fills a question's fields for a model that knows the key, each right or wrong on its own, and writes them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from promptaudit.engines import Question
 from promptaudit.engines.embedded.draws import uniform
 
 NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
-"""Wrong values that have no number; made up."""
+"""Lists wrong values without a number; made up."""
 BARE = 0.7
-"""Of the answers the share that are an object and nothing else; the others have a fence or a sentence around it."""
+"""Sets the share of answers that are an object and nothing else; the others have a fence or a sentence around it."""
 _DIGITS = re.compile(r"\d{1,15}")
 
 
 def field_values(
     question: Question, knows: Callable[[str], bool], sample: tuple[str | int, ...]
 ) -> dict[str, str | None]:
-    """Returns the values of a question's fields: the gold value where `knows` the field, else another, the same for a sample.
+    """Fills a question's fields: the gold value if `knows` the field, else another, always the same for a sample.
 
-    Where there is no key every value is made up.
+    Without a key every value is made up.
     """
     gold = json.loads(question.references[0]) if question.references else {}
     return {
@@ -31,7 +31,7 @@ def field_values(
 
 
 def as_object(values: Mapping[str, str | None], form: float) -> str:
-    """Returns the values as a JSON object; `form` in [0, 1) says what stands around it."""
+    """Writes the values as a JSON object; `form` in [0, 1) decides what stands around it."""
     said = json.dumps(values, ensure_ascii=False)
     if form < BARE:
         return said
@@ -39,7 +39,7 @@ def as_object(values: Mapping[str, str | None], form: float) -> str:
 
 
 def _wrong(gold: str | None, listed: tuple[str, ...], draw: tuple[str | int, ...]) -> str:
-    """Returns a value that is not the gold one: another that is listed, another number, or a made-up name."""
+    # another listed value, another number, or a made-up name
     others = [value for value in listed if value.casefold() != (gold or "").strip().casefold()]
     if not others and gold is not None and _DIGITS.search(gold):
         raised = 1 + int(uniform("raised", *draw) * 8)

@@ -1,4 +1,4 @@
-"""A zero-shot classifier without weights: which label's surroundings in the prompt look most like the input.
+"""Classifies without weights: it picks the label whose surroundings in the prompt look most like the input.
 
 What the prompt says around each mention of a label (its description, its example) is the label's profile, as weighted
 character n-grams; the input goes to the label with the nearest profile. A rewording changes the profiles, and with them
@@ -23,8 +23,8 @@ from promptaudit.registry.cards import ModelCard
 
 SIZES = (2, 3, 4)
 WINDOW = 40  # words looked at on each side of a mention
-DECAY = 0.97  # of a word's weight by each word nearer to the mention
-NEW_LINE = 0.3  # of the weight by each line break in between
+DECAY = 0.97  # factor on a word's weight for each word between it and the mention
+NEW_LINE = 0.3  # factor on the weight for each line break in between
 OWN_NAME = 0.5  # weight of the label's own words
 LONG_INPUT = 20  # characters; shorter inputs may be words of the prompt itself
 _BETWEEN = re.compile(r"[^\w\n]*(?:\w{1,3}\b[^\w\n]*)?")  # at most a short word, as "or" is
@@ -32,7 +32,7 @@ _WORD = re.compile(r"\w+|\n")
 
 
 def lexical_annotator(card: ModelCard) -> Annotate:
-    """Answers with a label, the same for every repetition; a tie goes to a label by seed and sample."""
+    """Makes a function that answers with a label, the same in every repetition; seed and sample break a tie."""
     profile = functools.lru_cache(maxsize=512)(label_profiles)
 
     def annotate(request: Request) -> str:
@@ -47,7 +47,7 @@ def lexical_annotator(card: ModelCard) -> Annotate:
 
 
 def without_input(content: str, text: str) -> str:
-    """Returns the message without the sample's input: every occurrence of a long one, the last whole one of a short one."""
+    """Cuts the sample's input out of the message: every occurrence of a long one, the last whole one of a short one."""
     if not text.strip():
         return content
     if len(text) >= LONG_INPUT:
@@ -60,10 +60,11 @@ def without_input(content: str, text: str) -> str:
 
 
 def label_profiles(prompt: str, labels: Sequence[str]) -> tuple[Mapping[str, int], npt.NDArray[np.float64]]:
-    """Returns n-gram to row, and the (n-grams, labels) weights whose columns are unit vectors (zero for a label without any).
+    """Weighs each n-gram for each label.
 
-    A gram weighs 1 + log of its summed weight in a profile, times the log of how few profiles hold it: what stands around
-    every label tells them apart by nothing.
+    Returns n-gram to row, and the (n-grams, labels) weights whose columns are unit vectors (zero for a label without
+    any). A gram weighs 1 + log of its summed weight in a profile, times the log of how few profiles hold it: what
+    stands around every label does not separate the labels.
     """
     profiles = [_profile(prompt, label, labels) for label in labels]
     spread = Counter(gram for profile in profiles for gram in profile)
@@ -95,7 +96,7 @@ def _profile(prompt: str, label: str, labels: Sequence[str]) -> dict[str, float]
 
 @functools.lru_cache(maxsize=512)
 def _lists(prompt: str, labels: tuple[str, ...]) -> list[tuple[list[str], str, str]]:
-    """Labels mentioned in a row ("a, b or c"; mostly one alone), with the text back to the one before and on to the next."""
+    # labels mentioned in a row ("a, b or c"; mostly one alone), with the text back to the one before and on to the next
     # the longest first, so that "person of note" is not a mention of "person"
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     matches = re.finditer(rf"(?<!\w)(?:{names})(?!\w)", prompt, re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""A judge that knows in which words the simulated models say what is right, offline, and errs only where it is told to."""
+"""Judges offline by the words in which the simulated models say what is right; it errs only as its card asks."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _BOXED = re.compile(r"\\boxed\{(.*)\}")
 
 
 def matcher_annotator(card: ModelCard) -> Annotate:
-    """Replies with a verdict as `promptaudit.udfs.scoring.verdict` reads it, with probability `card.rate` turned round.
+    """Makes a function that replies with a verdict as `promptaudit.udfs.scoring.verdict` reads it.
 
-    Which ones is drawn for every judge, completion and repetition apart. A request that is no judge's raises EngineError.
+    With probability `card.rate` the verdict is reversed, drawn for every judge, completion and repetition separately. A
+    request that is no judge's raises EngineError.
     """
     rate = card.rate or 0
 
@@ -40,9 +41,9 @@ def matcher_annotator(card: ModelCard) -> Annotate:
 
 
 def matches(question: Question, completion: str) -> tuple[bool, str]:
-    """Returns whether a completion says what is right, and why: the right option alone, else one of the references.
+    """Checks whether a completion says what is right, and says why: the right option alone, else one of the references.
 
-    Said is what stands there word by word, numbers in figures or in words. It knows no synonyms and no denials.
+    It matches word by word, numbers in figures or in words. It knows no synonyms and no denials.
     """
     if question.options and question.gold_index is not None:
         named = _named(question.options, question.signs, completion)
@@ -59,7 +60,7 @@ def matches(question: Question, completion: str) -> tuple[bool, str]:
 
 
 def _named(options: Sequence[str], signs: Sequence[str], completion: str) -> set[int]:
-    """Returns the options that are named by their texts, longer ones first, or by a sign in what is left."""
+    # by an option's text, longer ones first, or by a sign in the rest of the completion
     said, named = _words(completion), set[int]()
     are_signs = {_words(sign) for sign in signs}
     for index in sorted(range(len(options)), key=lambda each: -len(options[each])):
@@ -72,12 +73,12 @@ def _named(options: Sequence[str], signs: Sequence[str], completion: str) -> set
 
 
 def _forms(text: str) -> set[str]:
-    """Returns a text in words, as it is and with its numbers in words."""
+    # as it is and with its numbers in words
     return {_words(text), _words(in_words(text))} - {" "}
 
 
 def _words(text: str) -> str:
-    """Returns the words of a text between single spaces, without case, articles, boxes and punctuation around them."""
+    # between single spaces, without case, articles, boxes and punctuation around them
     plain = _BOXED.sub(r"\1", text.replace("$", "").replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     words = [word.strip(_AROUND) for word in plain.split()]
     kept = [word for place, word in enumerate(words) if word and not _is_article(word, place)]
@@ -85,5 +86,5 @@ def _words(text: str) -> str:
 
 
 def _is_article(word: str, place: int) -> bool:
-    """Returns whether a word is one, as the A of "vitamin A" is not."""
+    # the A of "vitamin A" is none
     return word.casefold() in _ARTICLES and (word != "A" or place == 0)

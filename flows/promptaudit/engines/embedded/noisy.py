@@ -1,4 +1,4 @@
-"""Another model's answers with a known share replaced (Errica et al. 2025, appendix A)."""
+"""Repeats another model's answers with a known share replaced (Errica et al. 2025, appendix A)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from promptaudit.registry.cards import ModelCard
 
 
 def noisy_annotator(card: ModelCard, landed: LandedAnswers | None) -> Annotate:
-    """Passes on `card.of`'s landed completion, or with probability `card.rate` a label other than it.
+    """Makes a function that passes on `card.of`'s landed completion, or with probability `card.rate` another label.
 
-    The other label is drawn evenly among those that differ from the trimmed completion; all of them where it is no label.
-    A cell without a landed completion stays missing. Raises ValueError without `landed`, `of` or `rate`.
+    The other label is drawn evenly among the labels that differ from the trimmed completion; among all if it is no
+    label. A cell without a landed completion stays missing. Raises ValueError without `landed`, `of` or `rate`.
     """
     if landed is None or card.of is None or card.rate is None:
         msg = "a noisy annotator needs the landed answers of another model, `of` and `rate`"

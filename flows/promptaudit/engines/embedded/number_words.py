@@ -47,7 +47,7 @@ _NUMBER = re.compile(
 
 
 def in_words(text: str) -> str:
-    r"""Returns a text with its numbers in words: "50 years" as "fifty years", \frac{1}{2} as "one half"; formulas as they are.
+    r"""Writes a text's numbers in words: "50 years" as "fifty years", \frac{1}{2} as "one half"; formulas stay.
 
     Numbers of a million and more, and such as 007, stay in figures.
     """
@@ -76,7 +76,7 @@ def _fraction_in_words(top: int, bottom: int) -> str:
 
 
 def whole_in_words(number: int) -> str:
-    """Returns a whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
+    """Writes a whole number from 0 to 999,999 in words: 1234 is "one thousand two hundred and thirty-four"."""
     if number < len(ONES):
         return ONES[number]
     if number < 100:  # noqa: PLR2004 - tens and ones

@@ -1,4 +1,4 @@
-"""Answers drawn from known distributions, so that every measure has a true value to be held against."""
+"""Draws answers from known distributions, so that every measure can be compared with a true value."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ INVALID = "I cannot say."
 
 
 def distribution_of(card: ModelCard, sample_id: str) -> dict[str, float]:
-    """Returns label to probability for a sample of a simulated card: its true p_τ. What is missing to 1 answers "I cannot say.".
+    """Looks up label to probability for a sample of a simulated card: its true p_τ.
 
-    The one `samples` names, else one by a hash of the id, which no seed changes. Raises ValueError for a card that is
-    not simulated.
+    The probability missing to 1 goes to "I cannot say.". The distribution is the one that `samples` names, else one by
+    a hash of the id, which no seed changes. Raises ValueError for a card that is not simulated.
     """
     simulated = _simulated(card)
     index = (simulated.samples or {}).get(sample_id)
@@ -29,9 +29,10 @@ def distribution_of(card: ModelCard, sample_id: str) -> dict[str, float]:
 
 
 def simulated_annotator(card: ModelCard) -> Annotate:
-    """Draws from the sample's distribution, independently in every cell; where it is weak, once a prompt variant.
+    """Makes a function that draws from the sample's distribution, independently in every cell.
 
-    A setting of a kind of variation that it is sensitive to gives a share of the samples another label.
+    On a text that the card is weak on it draws once for each prompt variant. If the card is sensitive to a kind of
+    variation, each of its settings gives a share of the samples another label.
     """
     weak_on = _simulated(card).weak_on
     is_weak = None if weak_on is None else _weakness(weak_on)
@@ -50,7 +51,7 @@ def simulated_annotator(card: ModelCard) -> Annotate:
 
 
 def _moved(card: ModelCard, request: Request, label: str) -> str:
-    """Returns the label, or another one for each setting that moves the sample."""
+    # another label for each setting that moves the sample
     simulated = _simulated(card)
     setting = json.loads(request.setting or "{}") if simulated.sensitive_to else {}
     for kind in simulated.sensitive_to:
@@ -62,7 +63,7 @@ def _moved(card: ModelCard, request: Request, label: str) -> str:
 
 
 def as_shown(request: Request, label: str) -> str:
-    """Returns what an option goes by in the prompt: the sign of the place where it is shown."""
+    """Replaces an option by its name in the prompt: the sign of the place where it is shown."""
     question = request.question
     if question is None or question.completion is not None:  # a judge's request: what is drawn is a verdict
         return label

@@ -1,4 +1,4 @@
-"""Where a card's GGUF file is, and how llama.cpp is started to serve it."""
+"""Finds a card's GGUF file, and builds the command that starts llama.cpp to serve it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MAGIC = b"GGUF"
 
 
 def gguf_of(card: ModelCard, root: Path) -> Path:
-    """Returns the file of a card's model; a path is looked up from the registry folder, an installed package is not imported.
+    """Finds the file of a card's model. A path starts at the registry folder; an installed package is not imported.
 
-    Raises EngineError where there is none, or it is no GGUF file.
+    Raises EngineError if there is none, or it is no GGUF file.
     """
     package, _, name = (card.package or "").partition("/")
     if card.gguf is not None:
@@ -54,7 +54,7 @@ def gguf_of(card: ModelCard, root: Path) -> Path:
 
 
 def llama_server() -> Path | None:
-    """Returns the llama-server that PROMPTAUDIT_LLAMA_SERVER names, None without; raises EngineError where it is no program."""
+    """Reads the llama-server that PROMPTAUDIT_LLAMA_SERVER names, else None; raises EngineError if it is no program."""
     named = Settings().llama_server
     if named is not None and not (named.is_file() and os.access(named, os.X_OK)):
         msg = f"no program at {named}, as PROMPTAUDIT_LLAMA_SERVER says"
@@ -63,7 +63,10 @@ def llama_server() -> Path | None:
 
 
 def launch_of(card: ModelCard, root: Path) -> Launch:
-    """Returns how llama.cpp is started for a card of a registry folder. Raises EngineError where it or the file is absent."""
+    """Builds the launch of llama.cpp for a card of a registry folder.
+
+    Raises EngineError if it or the file is absent.
+    """
     gguf, settings = gguf_of(card, root), card.llama_cpp or LlamaServer()
     binary = llama_server()
     if binary is None and not is_installed("local"):

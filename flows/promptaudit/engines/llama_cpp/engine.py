@@ -1,4 +1,4 @@
-"""Asks a model of a GGUF file that llama.cpp serves."""
+"""Asks a model in a GGUF file that llama.cpp serves."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from promptaudit.registry.model_cards import LlamaServer
 from promptaudit.registry.registry import Entry
 
 QUEUED = 2
-"""Requests in flight for each slot, so that one waits where another is done."""
+"""Sets the requests in flight for each slot, so that one waits when another is done."""
 
 
 class LlamaServerEngine(LocalServerEngine):
-    """A model behind llama.cpp's server, of a file that the card names, or at the card's addresses."""
+    """Asks a model behind llama.cpp's server: of a file that the card names, or at the card's addresses."""
 
     def __init__(self, entry: Entry, card: ModelCard, may_try: MayTry = always, say: Say = silent) -> None:
         settings = card.llama_cpp or LlamaServer()
@@ -43,10 +43,9 @@ class LlamaServerEngine(LocalServerEngine):
         return launch_of(self._card, self._root)
 
     async def _read_served(self, servers: Sequence[Asking]) -> ServedModel:
-        """Returns what the servers say they serve, with the sha256 of the file where it was started here."""
         told = [await _read_one(server) for server in servers]
         is_ours = self._server is not None
-        is_own = is_ours and llama_server() is None  # what xllamacpp has knows no version of its own
+        is_own = is_ours and llama_server() is None  # the server in xllamacpp reports no version
         file = gguf_of(self._card, self._root) if is_ours else None
         contexts = [each.context_length for each in told if each.context_length is not None]
         return ServedModel(
@@ -63,7 +62,7 @@ class LlamaServerEngine(LocalServerEngine):
 
 
 async def _read_one(server: Asking) -> ServedModel:
-    """Returns what one server says it serves; raises EngineError for one that is not there or refuses the key."""
+    # raises EngineError for a server that is not there or refuses the key
     wanted = server.card.model
     try:
         names = [text_of(model["id"]) for model in (await server.get(f"{server.v1}/models"))["data"]]
@@ -103,7 +102,7 @@ def _sha256_of(file: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _sha256(file: Path, *stamp: int) -> str:
-    """Returns the sha256 of a file as it is by its stamp: several engines of a run open one model."""
+    # several engines of a run open one model: the stamp says whether the file is still the same
     del stamp
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""How likely a model that llama.cpp serves finds each of several replies."""
+"""Measures how likely a model that llama.cpp serves finds each of several replies."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from promptaudit.engines.local_server.asking import Asking, NoReply
 from promptaudit.engines.loglikelihood import Loglikelihood
 
 N_LIKELIEST = 64
-"""Tokens that are told with a next one: among so many stand the options that a model considers at all."""
+"""Sets how many of the likeliest next tokens the server lists.
+
+The options that a model considers at all are among them.
+"""
 FORCED = 1_000_000.0
-"""Added to a token's logit so that it is the next one; the log-probabilities told are those from before."""
+"""Sets the bias on a token's logit that makes it come next; the reported log-probabilities are from before it."""
 
 
 async def loglikelihoods(
     asking: Asking, messages: Sequence[tuple[str, str]], options: Sequence[str]
 ) -> list[Loglikelihood]:
-    """Returns the log-likelihood of each option as the assistant's reply, in their order, without the token that ends a reply.
+    """Computes the log-likelihood of each option as the assistant's reply, in their order, without the end token.
 
-    The prompt's tokens, then those of the prompt with each option; the option's are those after what both have in common.
-    llama.cpp tells how likely the tokens it writes are, and no others: the likeliest after the prompt in one request, which
-    letters and words of one token are mostly read from; each further token is written for it, one request a token, with the
-    prompt from its cache. Raises EngineError where the server refuses, a prompt that is too long among it.
+    The prompt is tokenized alone and with each option; an option's tokens are the ones after the common beginning.
+    llama.cpp reports how likely the tokens it writes are, and no others. One request lists the likeliest tokens after
+    the prompt, which covers most letters and words of one token. For each further token one request makes the server
+    write it, with the prompt from its cache. Raises EngineError if the server refuses, also for a prompt that is too
+    long.
     """
     sent = [{"role": role, "content": content} for role, content in messages]
     try:
@@ -35,7 +39,7 @@ async def loglikelihoods(
         starts = [_n_common(tokens, reply) for reply in replies]
         likeliest = {
             length: await _likeliest(asking, tokens[:length]) for length in set(starts)
-        }  # all but where a tokenizer draws prompt and option together it is the whole prompt
+        }  # the whole prompt, unless a tokenizer joins its end to an option
         nats = await asyncio.gather(
             *(_nats(asking, reply, start, likeliest[start]) for reply, start in zip(replies, starts, strict=True))
         )
@@ -57,7 +61,6 @@ def _n_common(prompt: Sequence[int], reply: Sequence[int]) -> int:
 
 
 async def _nats(asking: Asking, reply: Sequence[int], start: int, likeliest: dict[int, float]) -> float:
-    """Returns the sum of the log-probabilities of a reply's tokens from `start` on."""
     nats = 0.0
     for place in range(start, len(reply)):
         token = reply[place]
@@ -67,12 +70,10 @@ async def _nats(asking: Asking, reply: Sequence[int], start: int, likeliest: dic
 
 
 async def _likeliest(asking: Asking, prompt: Sequence[int]) -> dict[int, float]:
-    """Returns the log-probabilities of the likeliest tokens after a prompt."""
     return {int(each["id"]): float(each["logprob"]) for each in (await _next(asking, prompt))["top_logprobs"]}
 
 
 async def _forced(asking: Asking, prompt: Sequence[int], token: int) -> float:
-    """Returns the log-probability of a token after a prompt."""
     place = await _next(asking, prompt, {"logit_bias": [[token, FORCED]]})
     if place["id"] != token:
         msg = "another token was written"
@@ -81,7 +82,6 @@ async def _forced(asking: Asking, prompt: Sequence[int], token: int) -> float:
 
 
 async def _next(asking: Asking, prompt: Sequence[int], more: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Returns what the server tells of the token that it writes after a prompt."""
     body = {
         **asking.card.extra_body,
         "prompt": list(prompt),

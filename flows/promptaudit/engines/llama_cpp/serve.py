@@ -1,6 +1,6 @@
-"""Serves a GGUF file by llama.cpp as xllamacpp has it; a program of its own that imports nothing of ours.
+"""Serves a GGUF file by xllamacpp's llama.cpp; a program of its own that imports nothing of ours.
 
-It is given one argument, a JSON object of settings, and its key in LLAMA_API_KEY. Its output is llama.cpp's log. It serves
+Its one argument is a JSON object of settings, and LLAMA_API_KEY holds its key. Its output is llama.cpp's log. It serves
 until a signal ends it.
 """
 
@@ -13,7 +13,7 @@ import xllamacpp
 
 
 def main() -> None:
-    """Serves the file; ends with 1 where llama.cpp cannot load it, which its log tells."""
+    """Serves the file; ends with 1 if llama.cpp cannot load it, and the log says why."""
     settings = json.loads(sys.argv[1])
     params = xllamacpp.CommonParams()
     params.model.path, params.model_alias = settings["gguf"], {settings["model"]}

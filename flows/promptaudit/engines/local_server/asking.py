@@ -1,4 +1,4 @@
-"""Asks a server of a model for other things than answers: what it serves, tokens, log-likelihoods."""
+"""Asks a model's server for other things than answers: what it serves, tokens, log-likelihoods."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from promptaudit.system.scrub import one_line
 
 
 class NoReply(Exception):
-    """Why a server gave no JSON object, in one line without its key."""
+    """Says why a server gave no JSON object, in one line without its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """A server to ask about a card's model, and the key that goes with every request and stands in no error."""
+    """Asks one server about a card's model. The key goes with every request and stands in no error."""
 
     http: httpx2.AsyncClient
     card: ModelCard
@@ -33,20 +33,20 @@ class Asking:
 
     @property
     def v1(self) -> str:
-        """Returns the address of OpenAI's API there."""
+        """Builds the address of the server's OpenAI API."""
         return self.base_url.rstrip("/")
 
     @property
     def root(self) -> str:
-        """Returns the address of the server's own API."""
+        """Builds the address of the server's own API."""
         return self.v1.removesuffix("/v1")
 
     async def get(self, url: str) -> dict[str, Any]:
-        """Returns the JSON object at an address; raises NoReply."""
+        """Fetches the JSON object at an address; raises NoReply."""
         return await self._asked(url, None)
 
     async def post(self, url: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the JSON object that the server answers a body with; raises NoReply."""
+        """Posts a body and reads the JSON object of the reply; raises NoReply."""
         return await self._asked(url, body)
 
     async def _asked(self, url: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -66,19 +66,19 @@ class Asking:
         raise NoReply(one_line(text, (self.key,)))
 
     def refused(self, why: str) -> EngineError:
-        """Returns the error of a model that cannot be asked there."""
+        """Makes the error for a model that cannot be asked there."""
         return EngineError(f"model '{self.card.model}' at {urlsplit(self.base_url).netloc}: {why}")
 
     def untold(self, why: str) -> EngineError:
-        """Returns the error of a server that does not say how likely replies are."""
+        """Makes the error for a server that does not report how likely replies are."""
         return EngineError(f"model '{self.card.model}' tells no log-likelihoods: {why}")
 
 
 def text_of(value: object) -> str | None:
-    """Returns a text that a server said of itself, in one line; None where it is none."""
+    """Cuts a text that a server gave about itself to one line of at most 200 characters; None if it is no text."""
     return one_line(value, limit=200) if isinstance(value, str) else None
 
 
 def joined(values: Sequence[str | None]) -> str | None:
-    """Returns the different texts that several servers said, in their order; None where none said any."""
+    """Joins the different texts of several servers by commas, in their order; None if there is none."""
     return ", ".join(dict.fromkeys(value for value in values if value)) or None

@@ -1,4 +1,4 @@
-"""Asks a model that a server of this machine answers for: one that is started for the run, or one that runs already."""
+"""Asks a model that a server on this machine answers for: a server started for the run, or one already running."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from promptaudit.system.scrub import one_line
 
 
 class LocalServerEngine(Engine):
-    """A model behind a server. With `base_url` it asks the servers that run there; without, one that it starts and ends.
+    """Asks a model behind the servers at `base_url`, or, without one, behind a server that it starts and ends.
 
-    Engines of the same model and settings share one started server. Raises EngineError from `open` where it does not come
-    up, or serves another model, and from `answer` as soon as a started server has ended; otherwise as `OpenAIEngine` does.
+    Engines of the same model and settings share one started server. Raises EngineError from `open` if the server does
+    not come up or serves another model, and from `answer` as soon as a started server has ended; otherwise as
+    `OpenAIEngine` does.
     """
 
     def __init__(self, card: ModelCard, may_try: MayTry = always, say: Say = silent) -> None:
@@ -36,28 +37,31 @@ class LocalServerEngine(Engine):
         self._engine: OpenAIEngine | None = None
         self._asking: list[Asking] = []
         self._watching: asyncio.Task[None] | None = None
-        self._unweighed: str | None = None  # why the first options that could not be weighed were not
+        self._unweighed: str | None = None  # why the first options that failed could not be weighed
         self._http = bounded_client(self.max_connections, card.limits.timeout_s)
 
     @abstractmethod
     def _launched(self) -> Launch:
-        """Returns how the card's server is started; raises EngineError where it cannot be."""
+        # raises EngineError if the server cannot be started
+        pass
 
     @abstractmethod
     async def _read_served(self, servers: Sequence[Asking]) -> ServedModel:
-        """Returns what the servers say they serve; raises EngineError where that is not the card's model."""
+        # raises EngineError if it is not the card's model
+        pass
 
     @abstractmethod
     async def _weigh(self, asking: Asking, request: Request, options: Sequence[str]) -> list[Loglikelihood]:
-        """Returns how likely each option is as the reply; raises EngineError, and tries nothing again."""
+        # raises EngineError, and tries nothing again
+        pass
 
     @property
     def pressure(self) -> str:
-        """Returns what the servers make this engine hold back."""
+        """Describes how the servers slow this engine down; "" if they do not."""
         return "" if self._engine is None else self._engine.pressure
 
     async def open(self) -> None:
-        """Starts the server where the card names none, and reads what it serves: the model's own name, version, context."""
+        """Starts the server if the card names none, and reads what it serves: model name, version, context length."""
         card = self._card
         if card.base_url:
             key = key_of(card)
@@ -76,7 +80,7 @@ class LocalServerEngine(Engine):
             self._watching = asyncio.create_task(self._watch(self._server, self._engine))
 
     async def answer(self, request: Request) -> Answer:
-        """Returns the answer to one request; a first one may take 20 s, in which vLLM compiles."""
+        """Answers one request; the first one may take 20 s, in which vLLM compiles."""
         engine = self._opened()
         try:
             answer = await engine.answer(request)
@@ -90,7 +94,6 @@ class LocalServerEngine(Engine):
         return answer
 
     async def _weighed(self, request: Request) -> str | None:
-        """Returns how likely the request's replies are, as raw keeps it; None where they cannot be weighed."""
         try:
             return as_json(request.replies, await self.loglikelihoods(request, request.replies))
         except EngineError as error:
@@ -99,7 +102,7 @@ class LocalServerEngine(Engine):
             return None
 
     async def loglikelihoods(self, request: Request, options: Sequence[str]) -> list[Loglikelihood]:
-        """Returns how likely each option is as the reply, in nats; for the scoring method `option_loglikelihood`.
+        """Computes how likely each option is as the reply, in nats; for the scoring method `option_loglikelihood`.
 
         Of several endpoints the first is asked. Raises EngineError, and tries nothing again.
         """
@@ -111,12 +114,12 @@ class LocalServerEngine(Engine):
             raise
 
     def give_up(self, reason: str) -> None:
-        """Lets whoever waits go without an answer."""
+        """Ends waiting calls without an answer."""
         if self._engine is not None:
             self._engine.give_up(reason)
 
     async def close(self) -> None:
-        """Closes the connections, and gives the server back where it was started."""
+        """Closes the connections, and gives the server back if it was started here."""
         if self._unweighed is not None:
             self.notes, self._unweighed = [*self.notes, self._unweighed], None
         launch, self._launch, self._server = self._launch, None, None
@@ -138,8 +141,8 @@ class LocalServerEngine(Engine):
         return self._engine
 
     async def _watch(self, server: ServerProcess, engine: OpenAIEngine) -> None:
-        """Waits for the server to end: who asks it would otherwise wait minutes for it to come back."""
-        while (why := server.ended()) is None:  # noqa: ASYNC110 - nothing else tells of a process that ends
+        # without this a caller would wait minutes for a server that has ended to come back
+        while (why := server.ended()) is None:  # noqa: ASYNC110 - no event reports a process that ends
             await asyncio.sleep(PEEK_S)
         engine.give_up(why)
 

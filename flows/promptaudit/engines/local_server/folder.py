@@ -1,4 +1,4 @@
-"""A private folder for a server's log, temporary files and sockets; it goes with the process."""
+"""Makes a private folder for a server's log, temporary files and sockets; it goes with the process."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ MAX_BASE_BYTES = 107 - len(f"/{FOLDER}12345678/") - 36  # of a socket's path, wh
 
 
 def make_folder() -> Path:
-    """Returns a new folder; those in which no server has lived for a day go."""
+    """Makes a new folder, and removes folders in which no server has lived for a day."""
     return temporary_folders.make_folder(FOLDER, _base(), held=LOG)
 
 
 def open_log(folder: Path) -> BinaryIO:
-    """Returns the folder's log, held by whoever it is handed to: as long as one of them lives, nobody sweeps the folder."""
+    """Opens the folder's log under a lock. As long as a process holds the open file, no sweep removes the folder."""
     log = open(folder / LOG, "xb", opener=_private)  # noqa: SIM115 - the caller closes it
     fcntl.flock(log, fcntl.LOCK_EX)
     return log
 
 
 def _base() -> str:
-    """Where temporary files go, unless no socket could lie that deep."""
+    # the usual folder of temporary files, unless no socket could lie that deep
     usual = tempfile.gettempdir()
     return usual if len(os.fsencode(usual)) <= MAX_BASE_BYTES else "/tmp"  # noqa: S108 - made private by mkdtemp
 
 
 def remove_folder(folder: Path, *, keep_log: bool = False) -> None:
-    """Removes a folder, all but its log where that is kept."""
+    """Removes a folder, or with `keep_log` everything in it but the log."""
     if not keep_log:
         shutil.rmtree(folder, ignore_errors=True)
         return

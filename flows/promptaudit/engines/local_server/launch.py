@@ -1,4 +1,4 @@
-"""Says how a server is started for a model."""
+"""Describes how a server is started for a model."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from dataclasses import dataclass
 
 from promptaudit.system.helper_processes import is_hidden
 
-_OURS = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")  # of our environment, which need not be the server's
+_OURS = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")  # our own environment, which need not be the server's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """A server that can be started.
+    """Describes a server that can be started.
 
-    program: its name, as messages say it; model: the card's name of the model.
-    settings: what makes it another server; engines that have them alike share one.
-    words: the command, given a port of loopback; environment: what it is given beside its key.
-    key_variable: the variable in which it is told the key that it asks of everybody.
-    timeout_s: seconds until one that does not come up is given up.
+    program: its name in messages; model: the card's name of the model.
+
+    settings: engines whose settings are equal share one server.
+
+    words: the command, given a port of loopback; environment: its variables beside its key.
+
+    key_variable: the variable that passes it the key that it asks of every client.
+
+    timeout_s: seconds until a server that does not come up is given up.
     """
 
     program: str
@@ -32,9 +36,9 @@ class Launch:
 
 
 def environment(kept: tuple[str, ...] = (), dropped: str | None = None) -> dict[str, str]:
-    """Returns this process's environment without keys, but for those in `kept`, and without what begins with `dropped`.
+    """Copies this process's environment without keys (except `kept`) and without names that begin with `dropped`.
 
-    The mark by which a killed run's processes are found and ended comes along.
+    The mark by which a killed run's processes are found and ended stays in it.
     """
     found = {
         name: value

@@ -1,4 +1,4 @@
-"""Reads why a server ended out of its log."""
+"""Reads from a server's log why it ended."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from promptaudit.system.scrub import one_line
 
 TAIL_BYTES = 64 * 1024
 _CAUSE = re.compile(r"(?:[\w.]*(?:Error|Exception)(?::|$)|\berror:|\bValue error,).*")
-_FIRST = re.compile(r"^[\d.]+ E (?:srv|cmn)? *(.+)")  # llama.cpp, which tells the cause before its consequences
-_DIED = re.compile(r"engine core exited unexpectedly")  # a warning, but all that it says of a killed one
+_FIRST = re.compile(r"^[\d.]+ E (?:srv|cmn)? *(.+)")  # llama.cpp, which logs the cause before its consequences
+_DIED = re.compile(r"engine core exited unexpectedly")  # a warning, but the only line about a killed engine
 _NO_CAUSE = ("See root cause above", "See stack trace (above)", " INFO ", " WARNING ")
 
 
 def last_words(log: Path, secrets: Sequence[str] = ()) -> str:
-    """Returns a log's last line that names an error and no consequence of another, else its last line but for warnings."""
+    """Picks a log's last line that names an error and no consequence of another, else its last without a warning."""
     lines = tail(log)
     causes = [match[0] for line in lines if not _is_no_cause(line) and (match := _CAUSE.search(line))]
     first = next((match[1] for line in lines if (match := _FIRST.match(line))), None)
@@ -33,7 +33,7 @@ def _is_no_cause(line: str) -> bool:
 
 
 def tail(log: Path) -> list[str]:
-    """Returns the last lines of a log, blank ones left out; none where it cannot be read."""
+    """Reads the last lines of a log, blank ones left out; none if it cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL_BYTES))

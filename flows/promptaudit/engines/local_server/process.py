@@ -1,4 +1,4 @@
-"""One server on this machine: started, waited for, ended; and what its log says when it ends by itself."""
+"""Starts one server on this machine, waits for it, ends it, and reports what its log says when it ends by itself."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ GRACE_S = 10.0  # from being asked to end to being ended
 
 
 class ServerProcess:
-    """A server of a model, on a free port of loopback, in a process group of its own, with a key that nobody else knows.
+    """Runs a server of a model on a free port of loopback, in a process group of its own, with a key made for it alone.
 
-    Its log and temporary files lie in a private folder with a short path, for its sockets lie there too. What a kill of
-    ours leaves behind is ended by `child_processes`, whose mark it inherits, and its folder removed a day later, by the next
-    start. Raises EngineError where it cannot be started.
+    Its log and temporary files lie in a private folder with a short path, because its sockets lie there too. If a kill
+    ends this program first, `child_processes` ends the server by the mark it inherits, and the next start removes the
+    folder a day later. Raises EngineError if the server cannot be started.
     """
 
     def __init__(self, launch: Launch) -> None:
@@ -63,7 +63,7 @@ class ServerProcess:
             )
 
     async def ready(self) -> None:
-        """Waits until it answers; raises EngineError when it ends before, or in `timeout_s` seconds did neither."""
+        """Waits until the server answers; raises EngineError if it ends first or neither happens within `timeout_s`."""
         until = time.monotonic() + self._launch.timeout_s
         async with bounded_client(1, 5) as http:
             while not await _is_healthy(http, self.base_url):
@@ -77,7 +77,7 @@ class ServerProcess:
         self._reserved.close()
 
     def ended(self) -> str | None:
-        """Returns None while it runs, else how it ended and its last words."""
+        """Says how the server ended, with its last words; None while it runs."""
         if self._ended is None and (code := self._process.poll()) is not None:
             how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
             self._ended = f"{how}: {self._last_words()}"
@@ -87,12 +87,12 @@ class ServerProcess:
         return last_words(self.log, (self.key,))
 
     def blamed(self) -> EngineError:
-        """Returns the error of a server that ended by itself; it names the log, which therefore stays."""
+        """Makes the error for a server that ended by itself; it names the log, which is therefore kept."""
         self._is_blamed = True
         return EngineError(f"{self._name} {self.ended()}; its log: {self.log}")
 
     async def close(self) -> None:
-        """Ends it and what it started, and removes its folder, all but a log that an error named.
+        """Ends the server and what it started, and removes its folder, except a log that an error named.
 
         It has 10 s to end by itself, and none when this is cancelled. A second call does nothing.
         """
@@ -115,7 +115,7 @@ class ServerProcess:
             self._process.wait(GRACE_S)
 
     def _kill(self) -> None:
-        # what it started outlives it where it was killed
+        # processes that it started outlive it if it was killed
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -124,11 +124,8 @@ class ServerProcess:
 
 
 def _reserved_port() -> socket.socket:
-    """Returns a socket that holds a free port until the server listens.
-
-    It is bound and does not listen: the server, which binds with SO_REUSEADDR as well, gets the port, and nobody who asks
-    the system for a free one.
-    """
+    # bound and not listening: the server, which binds with SO_REUSEADDR as well, gets the port, and no other program
+    # that asks the system for a free one
     reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     reserved.bind(("127.0.0.1", 0))

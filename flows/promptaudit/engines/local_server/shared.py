@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from promptaudit.engines.local_server.process import ServerProcess
 
 Start = Callable[["Launch", "Say"], Awaitable["ServerProcess"]]
-"""Starts a server; where that fails or is cancelled, it leaves none."""
+"""Starts a server. If that fails or is cancelled, no server is left."""
 
 
 async def started(launch: Launch, say: Say) -> ServerProcess:
-    """Returns a server that answers; raises EngineError in one line where none comes up."""
-    # every run can keep servers, and few start one
+    """Starts a server and waits until it answers; raises EngineError in one line if it does not come up."""
+    # every run imports this module, and few start a server
     from promptaudit.engines.local_server.process import ServerProcess
 
     began = time.monotonic()
@@ -40,7 +40,7 @@ async def started(launch: Launch, say: Say) -> ServerProcess:
 
 @dataclass(slots=True)
 class _Slot:
-    """What one set of settings is served by."""
+    # one set of settings and its server
 
     n_borrowers: int = 0
     server: ServerProcess | None = None
@@ -49,10 +49,10 @@ class _Slot:
 
 
 class Servers:
-    """The servers that run. The first who borrows one has it started; it ends when the last has given it back.
+    """Lends out running servers. The first borrower has one started, and it ends when the last has given it back.
 
-    Inside `kept` they end with the block instead, so that the steps of a run, each in an event loop of its own, have one
-    server; or when another one starts, which may want the memory. For one event loop at a time.
+    Inside `kept` servers end with the block instead, so that the steps of a run, each in an event loop of its own, have
+    one server; or when another one starts, which may need the memory. For one event loop at a time.
     """
 
     def __init__(self, start: Start = started) -> None:
@@ -62,7 +62,7 @@ class Servers:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Lets servers that nobody borrows run on until the block ends; the outermost of several blocks counts."""
+        """Keeps servers that nobody borrows running until the block ends; the outermost of several blocks counts."""
         if self._is_kept:
             yield
             return
@@ -77,7 +77,7 @@ class Servers:
             self._slots.clear()
 
     async def borrow(self, launch: Launch, say: Say) -> ServerProcess:
-        """Returns the server of a launch; raises what starting it raised, to all who wait for it at once."""
+        """Lends the server of a launch; raises what starting it raised, to all who wait for it at once."""
         slot = self._slots.setdefault(launch.settings, _Slot())
         slot.n_borrowers += 1
         if slot.n_borrowers == 1:
@@ -110,14 +110,14 @@ class Servers:
                 await server.close()
 
     async def give_back(self, launch: Launch) -> None:
-        """Ends the server where nobody else has borrowed it, and none is kept or it has ended by itself."""
+        """Ends the server if nobody else has borrowed it, unless it is kept and still runs."""
         if launch.settings not in self._slots:  # they have all been ended
             return
         slot = self._slots[launch.settings]
         slot.n_borrowers -= 1
         if slot.n_borrowers or (self._is_kept and slot.server is not None and slot.server.ended() is None):
             return
-        # who comes from now on starts one of their own
+        # later borrowers start a new one
         del self._slots[launch.settings]
         if slot.server is not None:
             await slot.server.close()

@@ -1,4 +1,4 @@
-"""Where a model card is asked and with which key, and why nothing can be sent there; imports no client."""
+"""Finds a model card's addresses and key, and says why nothing can be sent there; imports no client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_KEY_ENV = "OPENAI_API_KEY"
 
 
 def key_of(card: ModelCard) -> str:
-    """Returns the key in the card's variable, "" where there is none; raises EngineError for one no header can carry."""
+    """Reads the key from the card's variable, else ""; raises EngineError for one that no header can carry."""
     key = os.environ.get(key_env(card), "").strip()
     if not key.isascii() or not key.isprintable():
         msg = f"model '{card.model}': the key in {key_env(card)} holds characters no header can carry"
@@ -25,14 +25,14 @@ def key_of(card: ModelCard) -> str:
 
 
 def key_env(card: ModelCard) -> str:
-    """Returns the name of the variable that holds the card's key."""
+    """Names the variable that holds the card's key."""
     return card.api_key_env or DEFAULT_KEY_ENV
 
 
 def advice(card: ModelCard, host: str, status: int | None, text: str) -> str:
-    """Returns what to look at after a refusal: the key's variable after a 401, the address after a 404 or 405; else "".
+    """Says what to check after a refusal: the key's variable after a 401, the address after a 404 or 405; else "".
 
-    `host` is that of one of the card's addresses, with its port; `text` is what the server said.
+    `host` is the host and port of one of the card's addresses; `text` is the server's message.
     """
     if status == HTTPStatus.UNAUTHORIZED:
         return f"; its key is read from {key_env(card)}"
@@ -50,7 +50,7 @@ def advice(card: ModelCard, host: str, status: int | None, text: str) -> str:
 
 
 def base_urls(card: ModelCard) -> tuple[str, ...]:
-    """Returns where the card is asked: its own addresses, else OPENAI_BASE_URL, else OpenAI's."""
+    """Lists the card's addresses: its own, else OPENAI_BASE_URL, else OpenAI's."""
     return card.base_url or (os.environ.get("OPENAI_BASE_URL", "").strip() or DEFAULT_BASE_URL,)
 
 
@@ -81,9 +81,10 @@ def _problem(card: ModelCard, url: str, key: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether the host is this machine: localhost, 127.0.0.0/8 or ::1.
+    """Checks whether the host is this machine: localhost, 127.0.0.0/8 or ::1.
 
-    A name under `.localhost` is whatever the resolver makes of it, now or when the request is sent, so it is any host.
+    A name under `.localhost` counts as any other host: the resolver decides what it is, now or when the request is
+    sent.
     """
     if host.casefold() == "localhost":
         return True

@@ -1,4 +1,4 @@
-"""Builds what is sent for a model card, and learns from what a server refuses and ignores how it is sent."""
+"""Builds the request bodies of a model card, and adapts them to what a server refuses or ignores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from promptaudit.udfs.reasoning import parted
 ANSWER = "answer"  # the name of the schema, and of the function that is called with it
 CAPS = ("max_tokens", "max_completion_tokens")
 WAYS: tuple[StructuredOutput, ...] = ("function", "json_schema", "json_object", "text")
-# a plain vLLM refuses tools, and may write white space up to the cap: where the card has none, there is one
+# a plain vLLM refuses tools, and may write white space up to the cap: without one in the card, VLLM_CAP is sent
 VLLM_WAYS: tuple[StructuredOutput, ...] = ("structured_outputs", "json_schema", "json_object", "text")
 # llama.cpp ignores tools that a model's chat template has no place for
 LLAMA_WAYS: tuple[StructuredOutput, ...] = ("json_schema", "json_object", "text")
@@ -39,17 +39,18 @@ _REFUSING_WORDS = (
 )
 
 _IN_JSON = re.compile(r"\{\s*\"|^\s*\[")  # an object, whatever stands around it, or an array
-MOST_VAIN = 2  # requests that no way brings an object for, before the first way is left as it is
-_SHOWN_BY = re.compile(r"(?:[\w-]+\.)*(?:openai|azure)\.com")  # hosts that show the model the schema it is held to
+MOST_VAIN = 2  # requests that got no object in any way; after them the first way stays
+_SHOWN_BY = re.compile(r"(?:[\w-]+\.)*(?:openai|azure)\.com")  # hosts that show the schema to the model as well
 
 assert {*WAYS, *VLLM_WAYS} == set(get_args(StructuredOutput))  # noqa: S101 - a new way needs its place in the order
 
 
 class Body:
-    """The body of a card's requests. What one refusal taught holds for every later request.
+    """Builds the bodies of a card's requests. What one refusal taught holds for every later request.
 
-    A schema is sent in the first of several ways that the server neither refuses nor ignores. It ignores one where its first
-    answer is no JSON and a later way brings some; once one was, the way stays, and other answers are the model's own.
+    A schema is sent in the first of several ways that the server neither refuses nor ignores. A way counts as ignored
+    if its first answer is no JSON and a later way brings JSON. Once an answer was JSON the way stays, and answers that
+    are no JSON are the model's own.
     """
 
     def __init__(self, card: ModelCard) -> None:
@@ -59,7 +60,7 @@ class Body:
         self._refused: set[str] = set()
         self._ways = [card.structured_output] if card.structured_output else list(_ways_of(card))
         self._is_followed = False  # whether an answer was an object since the schema is sent in this way
-        self._ignored: list[tuple[StructuredOutput, str]] = []  # ways that were left, and what was noted of each
+        self._ignored: list[tuple[StructuredOutput, str]] = []  # ways that were left, with the note on each
         self._n_vain = 0
         hosts = [urlsplit(url).hostname or "" for url in base_urls(card)]
         self._is_shown = card.engine in ("openai_api", "batch") and all(_SHOWN_BY.fullmatch(host) for host in hosts)
@@ -67,13 +68,14 @@ class Body:
 
     @property
     def way(self) -> StructuredOutput:
-        """Returns the way in which a schema is sent now."""
+        """Names the way in which a schema is sent now."""
         return self._ways[0]
 
     def sampling(self, request: Request) -> dict[str, Any]:
-        """Returns the sampling parameters of a request: those the card writes and the server takes.
+        """Collects the sampling parameters of a request: what the card sets and the server accepts.
 
-        `seed` is the card's plus the repetition less 1, so that repetitions are different draws and each can be drawn again.
+        `seed` is the card's plus the repetition less 1, so that repetitions are different draws and each can be drawn
+        again.
         """
         sent = dict(self._sampling)
         if "seed" in sent:
@@ -83,7 +85,7 @@ class Body:
         return sent
 
     def of(self, request: Request) -> dict[str, Any]:
-        """Returns the whole body of a chat completion."""
+        """Builds the whole body of a chat completion."""
         shown, schema = request.messages, request.answer_schema
         if schema is not None and self._is_in_prompt():
             shown = with_schema(shown, schema)
@@ -94,7 +96,7 @@ class Body:
         return body
 
     def sent_as(self, request: Request) -> str:
-        """Returns JSON of the parameters as sent, and of the way a schema was, for the prediction's row."""
+        """Writes the parameters as sent, and the way a schema was sent in, as JSON for the prediction's row."""
         sent = {name: value for name, value in self.of(request).items() if name not in _NO_PARAMETERS}
         if request.answer_schema is not None:
             sent["structured_output"] = self._ways[0]
@@ -103,9 +105,9 @@ class Body:
         return json.dumps(sent, sort_keys=True, ensure_ascii=False)
 
     def learn(self, status: int, error: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
-        """Returns whether a refusal of `body` was over a parameter that is left out or renamed from now on.
+        """Drops or renames the parameter that `body` was refused for, and says if the request is worth another try.
 
-        True also where another request has learnt it meanwhile: the request is worth sending again.
+        True also if another request has learnt it meanwhile.
         """
         if status not in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
             return False
@@ -130,10 +132,10 @@ class Body:
         return True
 
     def is_ignored(self, body: Mapping[str, Any], answer: Answer) -> bool:
-        """Returns whether the server ignored the schema in `body`, and the next way in which it is sent is to be tried.
+        """Checks whether the server ignored the schema in `body`, and moves on to the next way of sending it.
 
-        True also where another request has learnt it meanwhile. False of an answer that says nothing about it: refused, blank,
-        cut off in its JSON. Where no way brings any the answer is the model's own, and the first way stands again.
+        True also if another request has learnt it meanwhile. False for an answer that proves nothing: refused, blank,
+        or cut off in its JSON. If no way brings JSON the answer is the model's own, and the first way is used again.
         """
         way, text = _way_of(body), parted(answer.completion or "").answer.strip().removeprefix("\ufeff")
         if _IN_JSON.search(text) is not None:
@@ -163,7 +165,6 @@ class Body:
         return True
 
     def _leave(self, why: str) -> str:
-        """Leaves the first way, and returns what is noted of that."""
         way, self._is_followed = self._ways.pop(0), False
         self.learnt.append(f"{why} {way}: it is sent as {self._ways[0]}")
         return self.learnt[-1]
@@ -185,7 +186,7 @@ class Body:
             body["response_format"] = {"type": "json_object"}
 
     def _is_in_prompt(self) -> bool:
-        """Returns whether the prompt shows the schema, which a server may keep from the model that it holds to it."""
+        # a server may hold the model to a schema without showing it to the model
         way = self._ways[0]
         return way != "function" and not (way == "json_schema" and self._is_shown)
 
@@ -197,7 +198,6 @@ def _ways_of(card: ModelCard) -> tuple[StructuredOutput, ...]:
 
 
 def _way_of(body: Mapping[str, Any]) -> StructuredOutput:
-    """Returns the way in which a body that has a schema sends it."""
     if "tools" in body:
         return "function"
     if "structured_outputs" in body:
@@ -207,7 +207,6 @@ def _way_of(body: Mapping[str, Any]) -> StructuredOutput:
 
 
 def _refused_name(error: Mapping[str, Any], body: Mapping[str, Any]) -> str | None:
-    """Returns the parameter of ours that an error is about."""
     names = [
         name for name in (*CAPS, "temperature", "top_p", "seed", "stop", "top_logprobs", "logprobs") if name in body
     ]

@@ -1,4 +1,4 @@
-"""The HTTP client under the `openai` one: aiohttp's transport, no redirects, and no answer without end."""
+"""Wraps the HTTP client under the `openai` one: aiohttp's transport, no redirects, and no answer without end."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ MAX_ERROR_BYTES = CHUNK_BYTES = 1024 * 1024
 PACKINGS = ("", "identity", "gzip", "deflate")  # others unpack a few kilobytes to gigabytes in one step
 KEPT_HEADERS = ("location", "retry-after", "retry-after-ms", "x-request-id")
 
-# one line a request, and it quotes whatever reason phrase the server made up: a key too
+# it logs a line a request, with the server's own reason phrase, which may quote a key
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 class BodyTooLarge(Exception):
-    """A body over its cap, unpacked; the rest of it was not read."""
+    """Signals a body over its cap, counted after unpacking; the rest of it was not read."""
 
 
 async def capped(parts: AsyncIterable[bytes], most: int, what: str = "an answer") -> AsyncIterator[bytes]:
-    """Yields the unpacked parts of a body as they come; raises BodyTooLarge at the part that takes it over `most` bytes."""
+    """Yields the unpacked parts of a body as they come; raises BodyTooLarge once they exceed `most` bytes."""
     size = 0
     async for part in parts:
         size += len(part)
@@ -40,15 +40,18 @@ async def capped(parts: AsyncIterable[bytes], most: int, what: str = "an answer"
 class BoundedClient(DefaultAioHttpClient):  # type: ignore[misc,valid-type,unused-ignore]
     """Reads at most 64 MB of a body, counted after decompression, so that no endpoint can fill the memory.
 
-    One that `streams` hands a body on as it comes, for `capped` to read, and keeps the first megabyte of an error's.
-    Of the headers four are kept, scrubbed: the `openai` client logs the request id as the server wrote it.
+    With `streams` it passes a body on as it comes, for `capped` to read, and keeps the first megabyte of an error's
+    body. It keeps four headers, scrubbed: the `openai` client logs the request id as the server wrote it.
     """
 
     secrets: Sequence[str] = ()
     streams = False
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:  # noqa: ANN401 - httpx2's own
-        """Returns the response, read whole whatever `stream` says; raises BodyTooLarge, and DecodingError for odd packings."""
+        """Sends a request and reads the whole response, whatever `stream` says.
+
+        Raises BodyTooLarge, and DecodingError for odd packings.
+        """
         del stream
         response = await super().send(request, stream=True, **options)
         packing = response.headers.get("content-encoding", "").strip().lower()
@@ -76,17 +79,17 @@ class BoundedClient(DefaultAioHttpClient):  # type: ignore[misc,valid-type,unuse
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """Returns what every client checks certificates by; to read the authorities takes 20 ms and 500 kB."""
+    # shared by every client: reading the authorities takes 20 ms and 500 kB
     return httpx2.create_ssl_context()
 
 
 def bounded_client(
     max_connections: int, timeout_s: float, secrets: Sequence[str] = (), *, streams: bool = False
 ) -> BoundedClient:
-    """Returns a client of up to `max_connections` connections that lets none of `secrets` out of a header.
+    """Makes a client of up to `max_connections` connections that lets none of `secrets` out of a header.
 
-    It gives up after `timeout_s` seconds in which nothing came. Proxies of the environment hold for every host but loopback
-    ones.
+    It gives up after `timeout_s` seconds in which nothing came. Proxies of the environment hold for every host but
+    loopback ones.
     """
     # keep-alive is as wide as the pool: a narrower one reconnects on every other request
     limits = httpx2.Limits(max_connections=max_connections, max_keepalive_connections=max_connections)

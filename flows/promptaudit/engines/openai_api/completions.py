@@ -37,15 +37,16 @@ def read_completion(
     sampling: str | None = None,
     attempts: Sequence[Attempt] = (),
 ) -> Answer | Failure:
-    """Returns the answer in a 200's body, or why it is none: no JSON, no choice, an error in it, or a choice without an end.
+    """Reads the answer in a 200's body, or makes a failure: no JSON, no choice, an error, or a choice without an end.
 
-    A choice without an end has a `finish_reason` that is no word for one (`end_of`), or neither a text nor a reason. One with
-    a text and no reason is an answer: some servers never give one. The answer keeps OpenAI's word for the end.
+    A choice without an end has a `finish_reason` that is no word for one (`end_of`), or neither a text nor a reason. A
+    text without a reason is an answer, because some servers never give a reason. The answer keeps OpenAI's word for the
+    end.
 
-    The completion is the message's content, else the arguments of its first function call, else its refusal; verbatim
-    (lone surrogates and NULs too), but for the exact values of `secrets`; a value that stands in what was `sent` is no
-    secret there and is kept. A null content is "". Reasoning that the server keeps apart is kept apart; a `<think>` block
-    in the content stays there.
+    The completion is the message's content, else the arguments of its first function call, else its refusal. It is kept
+    verbatim (lone surrogates and NULs too), except for the exact values of `secrets`; a value that also stands in what
+    was `sent` is no secret there and is kept. A null content is "". Reasoning that the server returns in a field of its
+    own stays separate; a `<think>` block in the content stays in the content.
     """
     parsed = _parsed(body)
     if isinstance(parsed, Failure):
@@ -93,7 +94,6 @@ def read_completion(
 
 
 def _parsed(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Returns the value of a body, or the failure that one is that is no JSON or would take much memory."""
     try:
         refuse_costly(body, "an answer", MAX_PARSED)
         return json.loads(body)
@@ -104,7 +104,7 @@ def _parsed(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _no_json(body: bytes, kind: str) -> Failure:
-    """Returns the failure of a body that is no JSON, with its words where it is a page or a text; no part of a completion."""
+    # the words of a page or a text go into the failure, never a part of a completion
     text = body.decode("utf-8", "replace").strip()
     about = f"an answer of {len(body)} bytes that is no JSON"
     if text.startswith(("data:", "event:")):
@@ -116,7 +116,7 @@ def _no_json(body: bytes, kind: str) -> Failure:
 
 
 def _without_choices(parsed: object) -> Failure:
-    """Returns what a gateway reports with status 200 of the model behind it, and a server of an address that it does not know."""
+    # this is how a gateway reports a fault of the model behind it, and a server an address that it does not know
     error = error_in(parsed)
     is_told = isinstance(parsed, dict) and bool(error.get("message"))
     if not any(error.values()) and isinstance(parsed, dict) and _is_blocked(parsed):
@@ -126,7 +126,7 @@ def _without_choices(parsed: object) -> Failure:
 
 
 def _is_blocked(parsed: Mapping[str, Any]) -> bool:
-    """Returns whether a body without choices is of a prompt that was counted, or says itself that the prompt is blocked."""
+    # the prompt's tokens were counted and there are no choices, or the body says itself that the prompt is blocked
     feedback = parsed.get("promptFeedback") or parsed.get("prompt_feedback")
     if isinstance(feedback, dict) and (feedback.get("blockReason") or feedback.get("block_reason")):
         return True
@@ -136,7 +136,7 @@ def _is_blocked(parsed: Mapping[str, Any]) -> bool:
 
 
 def _error_beside(parsed: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the error that a body tells beside its choices, or in the first of them; nothing where it tells none."""
+    # an error in the body beside its choices, or in the first choice; {} if there is none
     message = choice.get("message")
     told = [parsed.get("error"), parsed.get("errors"), parsed.get("base_resp"), choice.get("error")]
     told.append(message.get("error") if isinstance(message, dict) else None)
@@ -148,7 +148,7 @@ def _error_beside(parsed: Mapping[str, Any], choice: Mapping[str, Any]) -> Mappi
 
 
 def _without_end(choice: Mapping[str, Any], error: Mapping[str, Any]) -> Failure | None:
-    """Why a choice is no answer though it may have a text: it names no end, or the server tells an error beside it."""
+    # a choice may have a text and still be no answer: it did not end, or an error stands beside it
     said = f": {described(error)}" if error else ""
     name, reason = "finish_reason", choice.get("finish_reason")
     if not is_reason(reason) and is_failure(choice.get("stop_reason")):
@@ -173,7 +173,6 @@ def _text(content: object) -> str | None:
 
 
 def _arguments(calls: object) -> str:
-    """Returns the arguments of the first function that is called, as the model wrote them; "" where there are none."""
     call = calls[0] if isinstance(calls, list) and calls else None
     function = call.get("function") if isinstance(call, dict) else None
     arguments = function.get("arguments") if isinstance(function, dict) else None
@@ -181,7 +180,7 @@ def _arguments(calls: object) -> str:
 
 
 def _token_logprobs(logprobs: object) -> str | None:
-    """JSON of token, logprob and top_logprobs of every token; None where there are none, or more than 4 MB of them."""
+    # None also for more than 4 MB
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list) or not all(isinstance(token, dict) for token in content):
         return None

@@ -1,4 +1,4 @@
-"""Turns a model card into the endpoints it is asked at, each with its key and nothing else of this machine."""
+"""Turns a model card into its endpoints, each with its key and nothing else of this machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ _TELLTALES = (
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One base URL; `host` has its port and never credentials. Chat completions go over `wire`, all else by `client`."""
+    """Holds one base URL; `host` has its port and never credentials.
+
+    Chat completions go over `wire`, everything else through `client`.
+    """
 
     host: str
     client: AsyncOpenAI
@@ -38,10 +41,10 @@ class Endpoint:
 
 
 def open_endpoints(card: ModelCard, key: str, http: BoundedClient) -> list[Endpoint]:
-    """Returns the card's endpoints in its order, else OPENAI_BASE_URL, else OpenAI's own.
+    """Opens the card's endpoints in its order, else OPENAI_BASE_URL, else OpenAI's own.
 
-    Raises EngineError in one line for a URL that is malformed or holds credentials, and for a host other than this machine
-    without a key.
+    Raises EngineError in one line for a URL that is malformed or holds credentials, and for a host other than this
+    machine without a key.
     """
     refuse_addresses(card, key)
     return [_opened(card, url, key or NO_KEY, http) for url in base_urls(card)]
@@ -67,7 +70,7 @@ def _opened(card: ModelCard, url: str, key: str, http: BoundedClient) -> Endpoin
         timeout=card.limits.timeout_s,
         default_headers=headers,
     )
-    # names in one case: the client's own merging of what it omits goes by case
+    # names in one case: the client's own merging of omitted names is case-sensitive
     sent: dict[str, Any] = {name.title(): value for name, value in client.default_headers.items()}
     sent |= {name.title(): value for name, value in headers.items()}
     sent = {name: value for name, value in sent.items() if isinstance(value, str)}

@@ -28,20 +28,21 @@ from promptaudit.registry.errors import EngineError
 from promptaudit.system.scrub import one_line
 
 MOST_ALIKE = 25
-"""Requests in a row that are refused in the same words, after which no other is sent."""
+"""Counts the requests in a row that may be refused in the same words; after that no other is sent."""
 
 
 OF_WORDS = (400, 403, 422)
-"""Statuses of which the words alone say what is refused."""
+"""Lists the statuses whose words alone say what is refused."""
 
 
 class OpenAIEngine(Engine):
-    """A model behind one or several OpenAI-compatible endpoints, each asked as fast as it bears; for one event loop.
+    """Asks a model behind one or several OpenAI-compatible endpoints, each as fast as it can take; for one event loop.
 
-    Raises EngineError where no request can succeed: from the constructor for a missing key or a malformed `base_url`,
-    from `answer` for a wrong key, no quota, an unknown model, a redirect, what MOST_ALIKE requests in a row are refused by, or
-    a server that never took a connection or answers nothing any more. No error, attempt or answer holds the key, which is
-    that of the card's variable unless one is given. A parameter that the model refuses is left out from then on, and noted.
+    Raises EngineError if no request can succeed: from the constructor for a missing key or a malformed `base_url`; from
+    `answer` for a wrong key, no quota, an unknown model, a redirect, an error that refuses MOST_ALIKE requests in a
+    row, or a server that never took a connection or has stopped answering. No error, attempt or answer holds the key.
+    The key is read from the card's variable unless `key` is given. A parameter that the model refuses is left out from
+    then on, and noted.
     """
 
     def __init__(self, card: ModelCard, may_try: MayTry = always, key: str | None = None) -> None:
@@ -64,14 +65,15 @@ class OpenAIEngine(Engine):
 
     @property
     def pressure(self) -> str:
-        """Returns what the endpoints make this engine hold back, e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`."""
+        """Describes how the endpoints slow this engine down, e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`."""
         return pressure_of(self._lanes.paces, self.max_connections, _lanes.clock())
 
     async def answer(self, request: Request) -> Answer:
-        """Returns the answer to one request after at most `limits.max_attempts` tries; safe to call from many tasks at once.
+        """Asks one request in at most `limits.max_attempts` tries; safe to call from many tasks at once.
 
-        A try that found no connection does not count: it waits until an endpoint is back, for up to 5 minutes. Once the
-        model cannot be asked at all, who comes later gets the same EngineError, and who waits goes without an answer.
+        A try that found no connection does not count: the request waits until an endpoint is back, for up to 5 minutes.
+        Once the model cannot be asked at all, later calls get the same EngineError, and waiting calls return without an
+        answer.
         """
         if self._stopped_by is not None:
             raise EngineError(self._stopped_by)
@@ -113,11 +115,11 @@ class OpenAIEngine(Engine):
         return Answer(attempts=tuple(failed))
 
     def share(self, part: float) -> None:
-        """Keeps to so large a part of the card's limits a minute, in (0, 1]."""
+        """Keeps to this part, in (0, 1], of the card's limits a minute."""
         self._spacing.part = part
 
     def give_up(self, reason: str) -> None:
-        """Lets whoever waits go without an answer and refuses whoever comes: the model cannot be asked any more."""
+        """Ends waiting calls without an answer and refuses new ones, because the model cannot be asked any more."""
         self._stopped_by = self._stopped_by or reason
         self._stopping.set()
         self._lanes.close()
@@ -130,7 +132,7 @@ class OpenAIEngine(Engine):
         await self._http.aclose()
 
     async def _rest(self, failure: Failure, n_tries: int) -> None:
-        """The wait before the next try; over at once when the model cannot be asked any more."""
+        # the wait before the next try ends at once when the model cannot be asked any more
         if failure.is_learnt or failure.is_unreachable:
             return
         # with several endpoints the next try need not wait for this one
@@ -139,7 +141,7 @@ class OpenAIEngine(Engine):
             await asyncio.wait_for(self._stopping.wait(), wait_before(n_tries + 1, asked_for))
 
     def _with_scope(self, failure: Failure, text: str) -> Failure:
-        """A failure that stops all where so many requests in a row are refused in its words that it is not about one of them."""
+        # so many requests in a row refused in the same words: the fault is none of a single request, and stops all
         if failure.verdict == "refused":
             self._alike = "", 0
         if failure.verdict != "never" or failure.http_status not in OF_WORDS or is_about_length(text):

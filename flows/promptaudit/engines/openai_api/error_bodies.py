@@ -1,4 +1,4 @@
-"""Reads what a server says of an error, whatever its form: OpenAI's, FastAPI's, a text, a page, one inside another."""
+"""Reads an error from a server's response in whatever form: OpenAI's, FastAPI's, a text, a page, one inside another."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ _FIELDS = {
 
 
 def error_of(body: str) -> dict[str, Any]:
-    """Returns the error that a body tells, as `error_in` does; a body that tells none is its own `message`."""
+    """Reads the error in a body, as `error_in` does; if there is none, the whole body is the `message`."""
     parsed = _parsed(body)
     error = {} if parsed is None else error_in(parsed)
     return {**error, "message": error.get("message") or readable(body)}
 
 
 def error_in(value: object, depth: int = 0) -> dict[str, Any]:
-    """Returns `code`, `type`, `param`, `status` and `message` of a parsed body or a part of one, as far as it tells them.
+    """Reads `code`, `type`, `param`, `status` and `message`, as far as given, from a parsed body or a part of one.
 
-    The innermost that is told wins, and messages of several layers are joined. Of FastAPI's list in `detail` the first
-    field that is not permitted is meant, else the first: its place in the request is `param`, and stands in the message.
+    The innermost value of a field wins, and messages of several layers are joined. In FastAPI's `detail` list the first
+    field that is not permitted counts, else the first field: its place in the request is `param`, and stands in the
+    message.
     """
     if depth > MAX_DEPTH:
         return {}
@@ -76,20 +77,20 @@ def error_in(value: object, depth: int = 0) -> dict[str, Any]:
 
 
 def is_error(error: Mapping[str, Any]) -> bool:
-    """Returns whether an error of `error_in` is one: `{"code": 0, "message": "success"}` tells that there is none."""
+    """Checks whether an error of `error_in` is one; `{"code": 0, "message": "success"}` is none."""
     message = str(error.get("message") or "").casefold()
     told = [message] if message else [str(error.get(name, "")).casefold() for name in ("code", "status", "type")]
     return any(each not in ("", *_NO_ERROR) for each in told)
 
 
 def described(error: Mapping[str, Any]) -> str:
-    """Returns `code: message` of an error, or what there is of it."""
+    """Writes an error as `code: message`, or as the one of the two that it has."""
     parts = [str(error[name]) for name in ("code", "message") if error.get(name) not in (None, "")]
     return ": ".join(dict.fromkeys(parts)) or "no reason is given"
 
 
 def readable(text: str) -> str:
-    """Returns the text of a page or of XML without its tags; any other text as it is."""
+    """Strips the tags from a page or XML of at most MAX_PAGE characters; any other text stays as it is."""
     if len(text) > MAX_PAGE or not text.lstrip().startswith("<"):
         return text
     plain = re.sub(r"(?i)<(script|style)\b[^<>]*>[^<]*</\1>", " ", text)
@@ -109,7 +110,7 @@ def _of_list(items: list[Any], depth: int) -> dict[str, Any]:
 
 
 def _of_fields(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the first error of those by field: `{"seed": ["unknown field"]}`."""
+    # errors by field, {"seed": ["unknown field"]}: the first
     for name, texts in value.items():
         if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
             return {"param": name, "message": f"{name}: {texts[0]}"}
@@ -117,7 +118,7 @@ def _of_fields(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Returns the list or object that a text is; None for any other."""
+    # None for a text that is no list or object
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:

@@ -1,7 +1,7 @@
 """Posts chat completions of one endpoint over aiohttp: no redirects, no cookies, and no answer without end.
 
-The `openai` client says where to and with which headers; the bytes go past it. A request through it costs 1,450 µs of
-processor time (options, pydantic copies, httpx2's layers), this way 330 µs, of which aiohttp's own are 200.
+The `openai` client gives the address and the headers; the bytes do not go through it. A request through it costs 1,450
+µs of processor time (options, pydantic copies, httpx2's layers), this way 330 µs, of which aiohttp's own are 200.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHUNK_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An HTTP response, read whole and unpacked; header names in any case."""
+    """Holds an HTTP response, read whole and unpacked; header names match in any case."""
 
     status: int
     headers: Mapping[str, str]
@@ -32,7 +32,7 @@ class Reply:
 
 
 class Wire:
-    """One endpoint's connections; opened by the first post, for one event loop.
+    """Holds one endpoint's connections, opened by the first post, for one event loop.
 
     A proxy of the environment is used unless the host is this machine or NO_PROXY names it.
     """
@@ -45,7 +45,7 @@ class Wire:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, body: bytes) -> Reply:
-        """Returns the endpoint's reply; raises BodyTooLarge over 64 MB, aiohttp.ClientError and OSError."""
+        """Posts a body and reads the reply; raises BodyTooLarge over 64 MB, aiohttp.ClientError and OSError."""
         session = self._session or self._open()
         async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
             packing = response.headers.get("content-encoding", "").strip().lower()
@@ -69,14 +69,14 @@ class Wire:
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=self._headers,
             timeout=self._timeout,
-            # unpacked here, where it is counted
+            # `_unpacked` counts the bytes
             auto_decompress=False,
         )
         return self._session
 
 
 def proxy_of(url: URL) -> URL | None:
-    """Returns the proxy that the environment names for a URL; None for this machine and for hosts in NO_PROXY."""
+    """Finds the proxy that the environment names for a URL; None for this machine and for hosts in NO_PROXY."""
     host = url.host or ""
     if is_loopback(host) or proxy_bypass(host):
         return None
@@ -88,7 +88,7 @@ def proxy_of(url: URL) -> URL | None:
 
 
 async def _read(response: aiohttp.ClientResponse, packing: str) -> bytes:
-    """Returns the body, unpacked and counted as it comes; a connection with more to come is not used again."""
+    # counted as it comes, unpacked; a connection with more to come is not used again
     if packing not in PACKINGS:
         msg = "an answer packed neither by gzip nor by deflate"
         raise aiohttp.ClientPayloadError(msg)
@@ -99,7 +99,7 @@ async def _read(response: aiohttp.ClientResponse, packing: str) -> bytes:
 
 
 async def _unpacked(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yields what gzip or deflate packed, at most one byte over the cap of a body in all."""
+    # at most one byte over the cap of a body in all
     unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: gzip or zlib, as it says itself
     left = MAX_BODY_BYTES + 1
     async for part in parts:

@@ -1,4 +1,4 @@
-"""What a failed try means: ask again, give this request up, or stop asking the model at all."""
+"""Decides what a failed try means: ask again, give this request up, or stop asking the model at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from promptaudit.engines.pacing.retry import retry_after
 from promptaudit.registry.cards import Sampling
 
 Verdict = Literal["again", "never", "refused", "stop"]
-"""again: this try failed. never: this request cannot be answered. refused: the provider blocks this prompt, which is its answer.
-stop: no other request would fare better."""
+"""Says what follows from a failed try.
+
+again: this try failed. never: this request cannot be answered. refused: the provider blocks this prompt, which is its
+answer. stop: no other request would fare better.
+"""
 
 MAX_READ = 10_000  # characters of a message
 _OUT_OF_QUOTA = ("insufficient_quota", "billing")
@@ -36,15 +39,16 @@ _ABOUT_LENGTH = re.compile(
     r"context[ _](?:length|window|size)|string_above_max_length|\btoo (?:long|large|many tokens)\b|\bentity too large\b"
     r"|\bmaximum (?:number of )?tokens\b|\btoken count\b|\bmust have less than \d+ tokens\b|\binput length\b"
 )
+# words of the filters of Azure, OpenAI, LiteLLM, OpenRouter, DashScope, GLM and others for a prompt that they block
 _BLOCKED = re.compile(
     r"content[ _-]?filter|content[ _-]?(?:management[ _-]?)?policy|contentpolicyviolation|responsible_?ai"
     r"|\b(?:prompt|input|request|content|text|message) (?:was |is |has been )?(?:flagged|blocked)\b|\bflagged by\b"
     r"|\bdata_?inspection_?failed|\b(?:inappropriate|unsafe|sensitive|harmful|prohibited) (?:content|information|words?)\b"
     r"|\bviolat\w+ (?:\w+ ){0,4}(?:polic|guideline|terms)|\b(?:usage|safety) polic|\bmoderation\b"
 )
-"""Words of the filters of Azure, OpenAI, LiteLLM, OpenRouter, DashScope, GLM and others for a prompt that they do not pass on."""
 _BLOCKED_CODE = re.compile(r"content_?(?:filter|policy)|data_?inspection|responsible_?ai|moderation|safety")
 _W = r"[^\W_]+"
+# messages about a key, a budget, a region or a model: no request of this account gets past them
 _OF_THE_ACCOUNT = re.compile(
     rf"\bbudget(?:[ _]{_W}){{0,6}}[ _](?:exceeded|used up|exhausted|reached)\b"
     r"|\bover budget\b|\bexceeded ?budget\b|budget_exceeded|\bout of (?:credits?|funds|balance)\b"
@@ -61,17 +65,16 @@ _OF_THE_ACCOUNT = re.compile(
     r"|\bfree (?:tier|quota)\b(?:\W+\w+){0,3}\W+(?:expired|ended|exhausted)\b|\baccept the\b.{0,30}\b(?:policy|terms|agreement)\b"
     r"|\bdoes not have access\b"
 )
-"""What is said of a key, a budget, a region or a model that no request of this account gets past."""
 _OF_THE_BUDGET = re.compile(r"budget_exceeded|\bmax budget\b")
 _THROTTLED = re.compile(
     r"throttl|\btoo many requests\b|\brate[ _-]?(?:limit (?:reached|exceeded)|exceeded)|\bmodelnotready"
 )
-_MAX_SAID = 300  # characters of a message in which it says so: behind them a prompt may be quoted
+_MAX_SAID = 300  # characters of a message that are searched: behind them a prompt may be quoted
+# what a message quotes of a prompt or of the request's body
 _QUOTED = re.compile(
     r"(?:(?<=[\s(\[{:=])|^)(?:'[^'\n]{3,}(?:'|$)|\"[^\"\n]{3,}(?:\"|$))"
     r"|\[[^\]]{20,}(?:\]|$)|\{[^}]{20,}(?:\}|$)"
 )
-"""What a message quotes, of a prompt or of what was sent."""
 _CONTEXT = re.compile(r"maximum context length (?:is|of) (\d{1,9})")
 _CAP = re.compile(r"(\d{1,9}) in the completion|is too large: (\d{1,9})|max_(?:completion_)?tokens\W{1,3}(\d{1,9})")
 _AGAIN = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
@@ -83,8 +86,8 @@ _STOP = {
     HTTPStatus.METHOD_NOT_ALLOWED,
     HTTPStatus.GONE,
 }
+# statuses by which a provider may refuse one prompt because of its content
 _OF_ONE_REQUEST = {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY, 451}
-"""Statuses by which a provider may refuse a prompt for what it holds."""
 _STATUS_OF_TYPE = {
     "notfound": HTTPStatus.NOT_FOUND,
     "authentication": HTTPStatus.UNAUTHORIZED,
@@ -100,7 +103,7 @@ _WRONG_KEY = re.compile(
     r"\b(?:incorrect|invalid|missing|wrong|no|expired)[ _-](?:api[ _-]?key|credentials)\b|\bapi[ _-]?key not valid\b"
     r"|\bunauthori[sz]ed\b|\bnot authori[sz]ed\b|\bauthentication (?:error|fail\w*|required)\b"
     r"|\baccess[ _-]token (?:is )?(?:invalid|expired)\b|\bcarry the api secret key\b|\baccess denied\b|\bin arrears\b"
-    r"|^\W*(?:403\W+)?forbidden\W*$"  # more words may be of what a prompt holds
+    r"|^\W*(?:403\W+)?forbidden\W*$"  # a longer text may be about a prompt's content
 )
 _WRONG_ADDRESS = re.compile(
     r"\bnot found\b|\bno routes? matched\b|\bcannot post\b|\bapi-version\b|\bno models? (?:is |are )?(?:currently )?loaded\b"
@@ -115,7 +118,7 @@ _MAY_PASS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A try that brought no answer; `text` is not yet scrubbed."""
+    """Describes a try that brought no answer. `text` is not yet scrubbed."""
 
     verdict: Verdict
     text: str
@@ -127,20 +130,20 @@ class Failure:
         0,
         0,
     )  # of prompt and completion, of an answer that is not taken and is paid all the same
-    refusal: tuple[int, Mapping[str, Any]] | None = None  # the status that is meant, and the error that the body tells
+    refusal: tuple[int, Mapping[str, Any]] | None = None  # the status that is meant, and the error in the body
 
     @property
     def meant_status(self) -> int | None:
-        """Returns the HTTP status that the failure stands for: of an error that came with status 200 the error's own."""
+        """Reads the HTTP status that the failure means; for an error inside a 200 it is the error's own status."""
         return self.http_status if self.refusal is None else self.refusal[0]
 
 
 def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
-    """Returns the verdict on an HTTP error of `status` with the `code`, `type`, `param` and `message` of its body.
+    """Judges an HTTP error by its `status` and by the `code`, `type`, `param` and `message` of its body.
 
-    stop: key, quota, budget, region, model, address, a cap beyond the context, or a sampling parameter that the model does not
-    take. refused: a filter blocks this prompt. never: this request is too long or malformed. again: 408, 409, 425, 429, every
-    5xx, and throttling of any status.
+    stop: key, quota, budget, region, model, address, a cap beyond the context, or a sampling parameter that the model
+    does not take. refused: a filter blocks this prompt. never: this request is too long or malformed. again: 408, 409,
+    425, 429, every 5xx, and throttling of any status.
     """
     codes = {str(error.get(name) or "").casefold() for name in ("code", "type")}
     message = _message_of(error)
@@ -167,18 +170,18 @@ def verdict_on(status: int, error: Mapping[str, Any]) -> Verdict:
 
 
 def _is_cap_too_large(message: str) -> bool:
-    """Returns whether the card's cap alone is beyond the model's context: then every request is refused."""
+    # a cap of the card that alone exceeds the model's context is refused in every request
     context, cap = _CONTEXT.search(message), _CAP.search(message)
     return bool(context and cap) and int(next(filter(None, cap.groups()))) >= int(context[1])  # type: ignore[union-attr, index]
 
 
 def is_about_length(text: str) -> bool:
-    """Returns whether an error is about the length of one prompt, which many prompts of a task may have."""
+    """Checks whether an error is about the length of one prompt, which many prompts of a task may have."""
     return _ABOUT_LENGTH.search(text.casefold()) is not None
 
 
 def settled(verdict: Verdict, text: str, attempts: Sequence[Attempt] = ()) -> Answer:
-    """Returns the answer of a request that is not asked again: an error, or a refusal where the provider blocks its prompt."""
+    """Makes the final answer of a request that is not asked again: an error, or a refusal if the provider blocks it."""
     if verdict == "refused":
         return Answer(
             completion="", error=text, finish_reason="content_filter", is_refused=True, attempts=tuple(attempts)
@@ -187,7 +190,7 @@ def settled(verdict: Verdict, text: str, attempts: Sequence[Attempt] = ()) -> An
 
 
 def failure_of(status: int, error: Mapping[str, Any], headers: Mapping[str, str]) -> Failure:
-    """Returns the failure that a response stands for which is no success; redirects are not followed."""
+    """Makes a failure of a response that is no success. Redirects count as failures and are not followed."""
     text = described(error)
     if status < HTTPStatus.BAD_REQUEST:
         text = "a redirect, which is not followed; correct base_url"
@@ -196,15 +199,15 @@ def failure_of(status: int, error: Mapping[str, Any], headers: Mapping[str, str]
 
 
 def failure_in_success(error: Mapping[str, Any], text: str) -> Failure:
-    """Returns the failure that an error stands for which came with status 200; `text` says it."""
+    """Makes a failure of an error that came with status 200; `text` describes it."""
     status = _meant_status(error)
     return Failure(verdict_on(status, error), text, HTTPStatus.OK, refusal=(status, error))
 
 
 def failure_of_text(text: str, about: str, *, is_page: bool) -> Failure:
-    """Returns the failure that a text or the words of a page stand for which came with status 200 in place of JSON.
+    """Makes a failure of a text, or of the words of a page, that came with status 200 in place of JSON.
 
-    A page is of a wrong address, unless it says that the server is down or busy. `about` says what came.
+    A page means a wrong address, unless it says that the server is down or busy. `about` describes what came.
     """
     error: dict[str, Any] = {"message": text}
     if (
@@ -217,7 +220,7 @@ def failure_of_text(text: str, about: str, *, is_page: bool) -> Failure:
 
 
 def _meant_status(error: Mapping[str, Any]) -> int:
-    """The status of an error that has none of its own: as its fields say, else its words, else 500, which is asked again."""
+    # for an error without a status of its own: by its fields, else by its words, else 500, which is asked again
     for name in ("status", "code"):
         told = str(error.get(name) or "")
         if re.fullmatch(r"[45]\d\d", told):

@@ -1,9 +1,11 @@
-"""Which words of a server say that a completion has ended, and by what."""
+"""Reads from a server's words whether a completion has ended, and by what."""
 
 from __future__ import annotations
 
 import re
 
+# OpenAI's four words, and the words of others for each: Anthropic and Bedrock, TGI and watsonx, Gemini, Mistral,
+# Cohere, GLM, ERNIE. The words of `FAILURES`, and every word that is not known here, are no end and are asked again.
 _BY_OPENAI_WORD = {
     "stop": (
         "end_turn",
@@ -50,10 +52,6 @@ _BY_OPENAI_WORD = {
         "error_toxic",
     ),
 }
-"""OpenAI's four words, and what others say for each: Anthropic and Bedrock, TGI and watsonx, Gemini, Mistral, Cohere, GLM, ERNIE.
-
-No end, and so asked again: the words of `FAILURES`, and every word that is not known here.
-"""
 FAILURES = {
     "error",
     "abort",
@@ -68,12 +66,12 @@ FAILURES = {
     "function_call_filter",
     "pause_turn",
 }
-"""The known words for a completion that failed before its end; a vLLM that stops says `abort`."""
+"""Lists the known words for a completion that failed before its end; a vLLM that stops says `abort`."""
 ENDS = {word: end for end, others in _BY_OPENAI_WORD.items() for word in (end, *others)}
 
 
 def end_of(reason: object) -> str | None:
-    """Returns OpenAI's word for the end that a `finish_reason` names, in any case; None where it names no end.
+    """Translates a `finish_reason`, in any case, into OpenAI's word for the end; None if it names no end.
 
     Some gateways add a detail to the word: `content_filter: SAFETY`.
     """
@@ -81,17 +79,17 @@ def end_of(reason: object) -> str | None:
 
 
 def is_failure(reason: object) -> bool:
-    """Returns whether a `finish_reason` says that the completion failed before its end."""
+    """Checks whether a `finish_reason` says that the completion failed before its end."""
     return _word_of(reason) in FAILURES
 
 
 def is_reason(reason: object) -> bool:
-    """Returns whether a `finish_reason` says anything: some servers write that there is none as a text."""
+    """Checks whether a `finish_reason` says anything: some servers write "null" or "none" as a text."""
     return reason is not None and _word_of(reason) not in ("", "null", "none")
 
 
 def _word_of(reason: object) -> str:
-    """Returns the word alone, `max_tokens` of `FinishReason.MaxTokens` and of `FINISH_REASON_MAX_TOKENS`."""
+    # `max_tokens` of `FinishReason.MaxTokens` and of `FINISH_REASON_MAX_TOKENS`
     word = str(reason).partition(":")[0].strip().replace("-", "_")
     word = re.sub(r"^finish_?reason[._]", "", word, flags=re.IGNORECASE)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).casefold()

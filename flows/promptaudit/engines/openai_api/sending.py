@@ -1,4 +1,4 @@
-"""Sends one try of a request and says what came of it."""
+"""Sends one try of a request and reports what came of it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _REJECTED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 class Sending:
-    """Tries of one card's requests; tells the pace of each how it went, whose patience bounds the whole of a try."""
+    """Sends tries of one card's requests and reports each result to the endpoint's pace, which bounds the try."""
 
     def __init__(self, body: Body, secrets: Sequence[str]) -> None:
         self._body, self._secrets = body, secrets
         self._known: dict[tuple[int, StructuredOutput | None, int], str] = {}
 
     async def send(self, turn: Turn, request: Request, failed: Sequence[Attempt]) -> Answer | Failure:
-        """Returns the answer, with `failed` as its attempts, or why there is none."""
+        """Sends one try and returns the answer, with `failed` as its attempts, or the failure."""
         pace, sent_at = turn
         body = self._body.of(request)
         sampling = self._sampling(request)
@@ -72,7 +72,7 @@ class Sending:
 
     @staticmethod
     def _fault(error: BaseException, turn: Turn) -> Failure | None:
-        """Returns the failure that an exception stands for, and tells the pace; None for what is none of the other side's."""
+        # None for an exception that the other side did not cause
         (pace, sent_at), now = turn, clock()
         if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)):
             pace.unreachable(sent_at, now)

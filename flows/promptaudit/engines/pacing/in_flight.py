@@ -1,25 +1,25 @@
-"""How many requests of one endpoint at once bring most answers a second: more where they bring more, else fewer."""
+"""Finds how many requests of one endpoint at once bring most answers a second."""
 
 from __future__ import annotations
 
 import math
 
 FIRST = 16
-SLOW_SHARE = 1 / 12  # of a try's limit; an endpoint whose answers take less is given all that the card allows
-TOO_SLOW_SHARE = 1 / 2  # one whose answers take more is asked less at once before it is asked more
-QUICK_SHARE = 1 / 4  # of what makes one slow: it is slow no more
-FEWEST = 8  # answers that a size is judged by, at least; as many as are in flight, where they are more
-GAIN = 1.4  # by which twice as many in flight have to bring more answers a second
-LOSS = 0.9  # of the answers a second that half as many may bring
+SLOW_SHARE = 1 / 12  # of a try's limit; an endpoint with faster answers gets all requests that the card allows
+TOO_SLOW_SHARE = 1 / 2  # of a try's limit; with slower answers fewer at once are tried first, then more
+QUICK_SHARE = 1 / 4  # of the slow limit; an endpoint with faster answers is slow no more
+FEWEST = 8  # a size is judged by at least so many answers, and by as many as are in flight if they are more
+GAIN = 1.4  # twice as many in flight have to bring this many times the answers a second
+LOSS = 0.9  # half as many in flight may bring this share of the answers a second
 MAX_REST = 8  # rounds of answers
 
 
 class InFlight:
-    """From 1 to `ceiling` requests. Times are of one monotonic clock.
+    """Tracks how many requests go in flight, from 1 to `ceiling`. Times are of one monotonic clock.
 
-    It begins with a few. While answers come soon each brings one more, up to the ceiling. Where they take long, in a server
-    that computes few at once or slows down under load, it doubles as long as something is gained by that and halves as long
-    as nothing is lost, and rests for longer after each step that it takes back.
+    It begins with 16 or the ceiling. While answers come soon each adds one more, up to the ceiling. If they take long,
+    as from a server that computes few at once or slows down under load, the number doubles while that gains answers and
+    halves while that loses none, and rests for longer after each step that it takes back.
     """
 
     def __init__(self, ceiling: int, limit_s: float) -> None:
@@ -28,15 +28,15 @@ class InFlight:
         self._began_at: float | None = None
         self._n = 0
         self._sum_s = 0.0
+        # whether answers take long
         self.is_slow = False
-        """Whether answers take long."""
         self._before: tuple[int, float] | None = None  # the size before the last step, and its answers a second
         self._is_growing = True
         self._rest, self._resting = 1, 0
         self._cut_at, self._is_cut = -math.inf, False
 
     def answered(self, sent_at: float, now: float) -> None:
-        """Takes in an answer."""
+        """Records an answer."""
         self._is_cut = False
         if self._began_at is None:
             self._began_at = sent_at
@@ -60,7 +60,7 @@ class InFlight:
             self._step(rate)
 
     def timed_out(self, sent_at: float, now: float) -> None:
-        """Takes in a try that had no answer in its time: half as many, once for those sent before."""
+        """Records a try that had no answer in its time: halves the number, once for all tries sent before."""
         if sent_at >= self._cut_at and not self._is_cut:
             self._is_cut = True  # silence alone brings it no further down
             self._before, self.size, self._cut_at = None, max(1, self.size // 2), now
@@ -70,7 +70,7 @@ class InFlight:
         self._began_at, self._n, self._sum_s = now, 0, 0.0
 
     def _step(self, rate: float) -> None:
-        """Judges the last step by the answers a second that it brought, and takes the next."""
+        # judges the last step by the answers a second that it brought, and takes the next
         if self._before is not None:
             size, rate_before = self._before
             self._before = None

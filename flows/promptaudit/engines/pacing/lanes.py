@@ -16,14 +16,14 @@ from promptaudit.engines.pacing.pace import Pace
 MAX_UNREACHABLE_S = 300.0  # then answers stay missing
 
 Turn = tuple[Pace[Any], float]
-"""The endpoint a request goes to, and when it was sent."""
+"""Pairs the endpoint that a request goes to with the time when it was sent."""
 
 # not the loop's own time: uvloop's counts whole milliseconds, and on a near network an answer comes within one
 clock = time.monotonic
 
 
 class Lanes:
-    """The paces of all endpoints and those who wait for one; for one event loop."""
+    """Holds the paces of all endpoints and the queue of waiting requests; for one event loop."""
 
     def __init__(self, paces: Sequence[Pace[Any]]) -> None:
         self.paces = tuple(paces)
@@ -33,15 +33,15 @@ class Lanes:
         self._timer: asyncio.TimerHandle | None = None
 
     def take(self, avoid: Pace[Any] | None = None) -> Turn | None:
-        """Returns an endpoint at once; None where the request has to wait for one."""
+        """Takes an endpoint at once; None if the request has to wait for one."""
         if self._waiting or self.is_closed:
             return None
         return self._pick(clock(), avoid)
 
     async def wait(self, avoid: Pace[Any] | None = None) -> Turn | None:
-        """Returns an endpoint as soon as one opens, another than `avoid` if one is open; in the order of asking.
+        """Waits in line until an endpoint opens, another than `avoid` if one is open.
 
-        None where none could be reached for 5 minutes, or after `close`. Cancelling leaves no trace.
+        None if no endpoint could be reached for 5 minutes, or after `close`. Cancelling leaves no trace.
         """
         future: asyncio.Future[Turn | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((future, avoid))
@@ -56,7 +56,7 @@ class Lanes:
             raise
 
     def serve(self) -> None:
-        """Hands endpoints to those who wait; called whenever one may have opened."""
+        """Gives endpoints to waiting requests; called whenever one may have opened."""
         if not self._waiting:
             return
         if self._timer is not None:
@@ -74,12 +74,12 @@ class Lanes:
             self._waiting.popleft()
 
     def close(self) -> None:
-        """Gives None to whoever waits or comes later."""
+        """Gives None to every request that waits or comes later."""
         self.is_closed = True
         self.serve()
 
     def is_hopeless(self, now: float) -> bool:
-        """Returns whether none was reached for so long that nobody should wait."""
+        """Checks whether all endpoints have been unreachable for so long (5 minutes) that waiting is no use."""
         return self.is_closed or all(
             pace.down_since is not None and now - pace.down_since > MAX_UNREACHABLE_S for pace in self.paces
         )
@@ -105,7 +105,7 @@ class Lanes:
 
 @contextlib.asynccontextmanager
 async def in_time(turn: Turn) -> AsyncIterator[None]:
-    """Raises TimeoutError from the block when the patience with its try is over, which answers to others prolong."""
+    """Raises TimeoutError in the block when the patience with its try is over; answers to other tries prolong it."""
     (pace, sent_at), loop = turn, asyncio.get_running_loop()
     timer: asyncio.TimerHandle
 

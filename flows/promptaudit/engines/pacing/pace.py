@@ -1,4 +1,4 @@
-"""When one endpoint may be sent the next request: what it rejected, asked for or was unreachable for decides."""
+"""Decides when one endpoint may be sent the next request, by what it rejected, asked for or was unreachable for."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ PROBE_ALONE_S = 5.0  # the longest between two looks at an endpoint that is down
 PROBE_BESIDE_S = 60.0  # where others answer
 SILENT_S = 300.0
 TOO_LATE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT, 524)
-"""What a gateway says whose own patience is over: the server behind it has too much at once."""
+"""Lists the statuses of a gateway that gave up waiting: the server behind it has too much at once."""
 _ROOM = 1.25  # a learnt rate needs rate × latency requests in flight; a little more lets latencies differ
 _SMOOTHING = 0.1
 Endpoint = TypeVar("Endpoint")
 
 
 class Pace(Generic[Endpoint]):
-    """One endpoint's requests in flight, its window, rate and quota, and whether it can be reached.
+    """Tracks one endpoint: its requests in flight, its window, rate and quota, and whether it can be reached.
 
-    `take` and one of `accepted`, `rejected`, `unreachable`, `timed_out` and `given_up` frame each request. Times are of one
-    monotonic clock. While nothing was ever rejected, only as many hold as bring most answers. `limit_s` is that of a try.
+    Each request starts with `take` and ends with one of `accepted`, `rejected`, `unreachable`, `timed_out` and
+    `given_up`. Times are of one monotonic clock. As long as nothing was ever rejected, the only limit is the number in
+    flight that brings most answers. `limit_s` bounds one try.
     """
 
     def __init__(self, endpoint: Endpoint, ceiling: int, limit_s: float) -> None:
@@ -54,7 +55,7 @@ class Pace(Generic[Endpoint]):
         self._is_calm = True  # nothing holds back but the ceiling
 
     def opens_at(self, now: float, *, is_alone: bool = True) -> float:
-        """Returns when it takes the next request: not after `now` for at once, infinite for when an answer is there."""
+        """Says when the next request may be sent: by `now` if at once, infinity if an answer has to come first."""
         if self._is_calm:
             return now if self.in_flight < self.most.size else math.inf
         if self.down_since is not None:
@@ -67,11 +68,11 @@ class Pace(Generic[Endpoint]):
 
     @property
     def load(self) -> float:
-        """Returns how many requests are in flight for each that may be."""
+        """Divides the requests in flight by the number that may be in flight."""
         return self.in_flight / min(self.window.size, self.most.size)
 
     def take(self, now: float) -> float:
-        """Counts a request as sent; returns when, which `accepted` and the others are told."""
+        """Counts a request as sent and returns the time, which `accepted` and the other endings take as `sent_at`."""
         self.in_flight += 1
         if self.responded_at is None:
             self.responded_at = now
@@ -85,7 +86,7 @@ class Pace(Generic[Endpoint]):
     def accepted(
         self, sent_at: float, now: float, headers: Mapping[str, str], tokens: int, *, status: int = HTTPStatus.OK
     ) -> None:
-        """Takes in a response that is no rejection, whatever else it says."""
+        """Records a response that is no rejection, whatever else it says."""
         self._reached(sent_at, now)
         self.patience.answered(sent_at, now)
         if status in TOO_LATE:
@@ -104,7 +105,7 @@ class Pace(Generic[Endpoint]):
             self._is_calm = self._has_recovered(now)
 
     def rejected(self, sent_at: float, now: float, status: int, headers: Mapping[str, str], tokens: int) -> None:
-        """Takes in a 429 or 503: fewer in flight, of a 429 a rate as well, and nothing until the time it asks for."""
+        """Records a 429 or 503: fewer go in flight, a 429 also sets a rate, and a wait that it asks for is kept."""
         self._reached(sent_at, now)
         self.patience.answered(sent_at, now)
         self._is_calm = False
@@ -122,7 +123,10 @@ class Pace(Generic[Endpoint]):
             self.rate.paused(self._paused_until)
 
     def unreachable(self, sent_at: float, now: float) -> None:
-        """Takes in a request that found no connection: one at a time looks from now on whether the endpoint is back."""
+        """Records a request that found no connection.
+
+        From now on one request at a time tests if the endpoint is back.
+        """
         self.in_flight -= 1
         self._is_calm = False
         if self._probe == sent_at:
@@ -135,23 +139,23 @@ class Pace(Generic[Endpoint]):
             self.down_since = now
 
     def timed_out(self, sent_at: float, now: float) -> None:
-        """Takes in a request that had no response in its time: fewer in flight."""
+        """Records a request that had no response in its time: fewer go in flight."""
         self.most.timed_out(sent_at, now)
         self.n_silent += 1
         self.given_up(sent_at)
 
     def given_up(self, sent_at: float) -> None:
-        """Takes in a request that got no response: cut off or cancelled."""
+        """Records a request that got no response: cut off or cancelled."""
         self.in_flight -= 1
         if self._probe == sent_at:
             self._probe = None
 
     def is_silent(self, now: float, n_tries: int) -> bool:
-        """Returns whether so many tries in a row, and all in 5 minutes, had no response."""
+        """Checks whether this many tries in a row had no response, and none has come for more than 5 minutes."""
         return self.n_silent >= n_tries and self.responded_at is not None and now - self.responded_at > SILENT_S
 
     def held_back(self, now: float) -> tuple[int, float, float]:
-        """Returns requests that may be in flight, requests/s that may be sent, and seconds until the next may be."""
+        """Says how many requests may be in flight, how many go out a second, and the seconds until the next one."""
         allowed = 0 if self.down_since is not None else int(self.window.size)
         return allowed, self.rate.per_second(now), max(self._paused_until - now, 0.0)
 

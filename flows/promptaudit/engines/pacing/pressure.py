@@ -1,4 +1,4 @@
-"""Says in a few words what endpoints make an engine hold back."""
+"""Describes in a few words how endpoints slow an engine down."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from promptaudit.engines.pacing.pace import Pace
 
 
 def pressure_of(paces: Sequence[Pace[Any]], max_connections: int, now: float) -> str:
-    """Returns e.g. `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, `slow: 4 of 64 connections`.
+    """Writes e.g.
 
-    "" where nothing is held back. A slow endpoint is asked only as much at once as brings most answers.
+    `throttled: 12 of 64 connections, 41/s, 18 × 429`, `unreachable for 12 s`, `slow: 4 of 64 connections`.
+
+    "" if nothing is held back. A slow endpoint gets only as many requests at once as bring most answers.
     """
     down = [now - pace.down_since for pace in paces if pace.down_since is not None]
     if len(down) == len(paces):

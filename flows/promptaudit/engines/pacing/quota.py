@@ -1,4 +1,4 @@
-"""Reads what an endpoint says is left of its limits: `x-ratelimit-remaining-requests`, `-reset-requests` and their kin."""
+"""Reads what is left of an endpoint's limits from `x-ratelimit-remaining-requests`, `-reset-requests` and their kin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHOLE = re.compile(rf"(?:{_PART.pattern})+")
 
 
 def seconds_of(text: str) -> float | None:
-    """Returns seconds of a Go duration (`6m0s`, `20ms`, `1h2m3.5s`) or of a plain number, in [0, 300]; None for anything else."""
+    """Reads seconds from a Go duration (`6m0s`, `20ms`, `1h2m3.5s`) or a plain number, cut to [0, 300]; else None."""
     text = text.strip()
     try:
         seconds = float(text)
@@ -27,7 +27,7 @@ def seconds_of(text: str) -> float | None:
 
 
 class Quota:
-    """Requests that may still be sent before the endpoint's limit starts anew; no limit until it names one."""
+    """Counts the requests that may be sent before the endpoint's limit starts anew; no limit until it names one."""
 
     def __init__(self, ceiling: int) -> None:
         self._ceiling = ceiling
@@ -37,7 +37,7 @@ class Quota:
         self._tokens_at = -math.inf
 
     def read(self, headers: Mapping[str, str], now: float, n_in_flight: int, tokens: int) -> None:
-        """Takes the headers of a response; `n_in_flight` others are not answered yet, the next needs about `tokens`."""
+        """Reads the headers of a response; `n_in_flight` others are not answered yet, the next needs about `tokens`."""
         left, reset = _pair(headers, "requests")
         if left is not None:
             # answers overtake each other: an older one says that more is left, by no more than may be in flight
@@ -50,11 +50,11 @@ class Quota:
             self._tokens_at = now + reset if left == 0 or left < tokens else -math.inf
 
     def opens_at(self, now: float, n_in_flight: int) -> float:
-        """Returns when the next request may be sent; not after `now` where it may be at once."""
+        """Says when the next request may be sent; not after `now` if it may go at once."""
         opens = self._tokens_at
         if self._left is not None and self._left <= 0:
             if now >= self._reset_at:
-                # one less than all: resets are rounded, and the answers tell soon enough
+                # one less than all: resets are rounded, and the next answers name the true number soon enough
                 self._left = max(self._size - 1 - n_in_flight, 1)
                 self._reset_at = now + max(self._reset_s, MIN_RESET_S)
             else:
@@ -64,17 +64,17 @@ class Quota:
 
     @property
     def is_open(self) -> bool:
-        """Returns whether the endpoint names no limit."""
+        """Checks that the endpoint names no limit."""
         return self._left is None and self._tokens_at == -math.inf
 
     def sent(self) -> None:
-        """Takes in a request that goes out."""
+        """Records a request that goes out."""
         if self._left is not None:
             self._left -= 1
 
 
 def _pair(headers: Mapping[str, str], what: str) -> tuple[int | None, float]:
-    """Returns what is left and the seconds until there is more; None where the endpoint does not say both."""
+    # None if the endpoint does not say both, how much is left and when there is more
     left = _whole(headers.get(f"x-ratelimit-remaining-{what}"))
     if left is None:
         return None, 0.0

@@ -1,4 +1,4 @@
-"""Where vLLM is on this machine, which flags a card gives it, and which environment it is started in."""
+"""Finds vLLM on this machine, and builds the flags and the environment that it is started with."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SILENT = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
 _FOR_DOWNLOADS = ("HF_TOKEN", "HF_TOKEN_PATH", "HUGGING_FACE_HUB_TOKEN")
-_NO_FLAGS = ("start_timeout_s",)  # ours to wait by
+_NO_FLAGS = ("start_timeout_s",)  # used here and unknown to vLLM
 
 
 def interpreter() -> Path:
-    """Returns the Python of vLLM's environment: PROMPTAUDIT_VLLM_PYTHON, else `infra/vllm/.venv/bin/python` of the checkout.
+    """Finds the Python of vLLM: PROMPTAUDIT_VLLM_PYTHON, else `infra/vllm/.venv/bin/python` of the checkout.
 
-    Raises EngineError where there is none. Links are kept: a resolved one would leave its environment behind.
+    Raises EngineError if there is none. Links are kept: a resolved one would leave its environment behind.
     """
     named = Settings().vllm_python
     python = named or Path(__file__).resolve().parents[4] / IN_CHECKOUT
@@ -45,7 +45,7 @@ def interpreter() -> Path:
 
 
 def arguments(card: ModelCard) -> list[str]:
-    """Returns the model and the card's settings as flags, `--name=value` in one word, so that no value is read as a flag.
+    """Writes model and settings as flags, `--name=value` in one word, so that no value is read as a flag.
 
     A setting that is not written gives no flag; yes and no give `--name` and `--no-name`.
     """
@@ -62,10 +62,9 @@ def arguments(card: ModelCard) -> list[str]:
 
 
 def launch_of(card: ModelCard) -> Launch:
-    """Returns how vLLM is started for a card, under the name the card has for the model. Raises EngineError where there is none.
+    """Builds the launch of vLLM for a card, under the card's name of the model. Raises EngineError if there is no vLLM.
 
-    Whether it may download follows from the user's own HF_HUB_OFFLINE, and the one key that models are downloaded with
-    comes along.
+    The user's own HF_HUB_OFFLINE decides whether it may download, and the one key for downloads is passed on.
     """
     python, model = interpreter(), arguments(card)
 
@@ -85,5 +84,5 @@ def launch_of(card: ModelCard) -> Launch:
 
 
 def vllm_environment() -> dict[str, str]:
-    """Returns the environment of vLLM: without telemetry, and without keys but the one models are downloaded with."""
+    """Builds vLLM's environment, without telemetry and without any key except the one for downloads of models."""
     return {**environment(_FOR_DOWNLOADS), **SILENT}

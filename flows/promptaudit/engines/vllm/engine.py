@@ -18,7 +18,7 @@ from promptaudit.registry.errors import nearest
 
 
 class VllmServerEngine(LocalServerEngine):
-    """A model behind vLLM's server."""
+    """Asks a model behind vLLM's server."""
 
     def __init__(self, card: ModelCard, may_try: MayTry = always, say: Say = silent) -> None:
         super().__init__(card, may_try, say)
@@ -28,11 +28,9 @@ class VllmServerEngine(LocalServerEngine):
         return launch_of(self._card)
 
     async def _read_served(self, servers: Sequence[Asking]) -> ServedModel:
-        """Returns what the servers say they serve; where they differ, each of their answers, and the shortest context.
-
-        `served_model` is what lies behind the name that the model is asked by, where the server tells. Raises EngineError
-        for a server that is not there, refuses the key, is none of vLLM's protocol or does not serve the card's model.
-        """
+        # raises EngineError for a server that is not there, refuses the key, does not speak vLLM's protocol or does not
+        # serve the card's model. Servers that differ: each of their answers, and the shortest context. `served_model`
+        # is the model behind the requested name, if the server reports it
         told = [await _read_one(server) for server in servers]
         contexts = [length for _, _, length in told if length is not None]
         return ServedModel(
@@ -47,7 +45,6 @@ class VllmServerEngine(LocalServerEngine):
 
 
 async def _read_one(server: Asking) -> tuple[str | None, str | None, int | None]:
-    """(version, model, context length) of one server."""
     name = server.card.model
     try:
         models = {str(model["id"]): model for model in (await server.get(f"{server.v1}/models"))["data"]}

@@ -1,4 +1,4 @@
-"""How likely a model that vLLM serves finds each of several replies."""
+"""Measures how likely a model that vLLM serves finds each of several replies."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from promptaudit.engines.loglikelihood import Loglikelihood, SingleTokens
 async def loglikelihoods(
     asking: Asking, messages: Sequence[tuple[str, str]], options: Sequence[str], single: SingleTokens
 ) -> list[Loglikelihood]:
-    """Returns the log-likelihood of each option as the assistant's reply, in their order, without the token that ends a reply.
+    """Computes the log-likelihood of each option as the assistant's reply, in their order, without the end token.
 
-    The prompt's tokens, then each prompt with its option; the option's tokens are those after what both have in common.
-    Where a tokenizer draws the end of the prompt and the beginning of an option into one token, that token counts for the
-    option. Options that are one token each, letters among them, are weighed by one request from the second prompt on, which
-    a cache of prefixes serves too: `single` keeps these tokens, as they follow whatever ends every prompt.
-    Raises EngineError where the server refuses, a prompt that is too long among it; nothing is tried again.
+    The prompt is tokenized alone and with each option; an option's tokens are the ones after the common beginning. If a
+    tokenizer joins the end of the prompt and the beginning of an option into one token, that token counts for the
+    option. Options of one token each, such as letters, are weighed by one request from the second prompt on, which also
+    profits from a cache of prefixes: `single` keeps their tokens, because every prompt ends in the same way. Raises
+    EngineError if the server refuses, also for a prompt that is too long; nothing is tried again.
     """
     sent = [{"role": role, "content": content} for role, content in messages]
     known = tuple(options)
@@ -49,13 +49,13 @@ async def loglikelihoods(
         raise asking.untold(msg) from None
     if not is_known:
         single[known] = tuple(ids[-1] for ids in last) if is_single else None
-    elif is_untold:  # by this server, whatever the prompt
+    elif is_untold:  # this server never reports them, whatever the prompt
         single[known] = None
     return found
 
 
 async def _at_once(asking: Asking, messages: Sequence[Mapping[str, str]], tokens: Sequence[int]) -> list[Loglikelihood]:
-    """Returns how likely each of these tokens is as the next one; raises LookupError where the answer lacks one."""
+    # raises LookupError if the answer lacks one of the tokens
     body = {
         "messages": messages,
         "max_tokens": 1,

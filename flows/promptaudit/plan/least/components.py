@@ -1,4 +1,4 @@
-"""Reads what an audit can be planned from: a run of it, and the components of variance of a measure in each group of answers."""
+"""Reads what an audit can be planned from: a run, and variance components of a measure by group of answers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ GROUP = ("model_id", "task_id", "strategy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRun:
-    """The run that an audit is planned from; a pilot is one that is not complete yet, and so not published."""
+    """Describes the run that an audit is planned from; a pilot is not complete yet, and so not published."""
 
     audit_run_id: str
     is_complete: bool
     started_at: datetime
 
     def place(self, warehouse: Warehouse) -> Warehouse | Published:
-        """Returns where its answers are read: the published copy, or of a pilot the warehouse."""
+        """Picks where its answers are read: the published copy, or for a pilot the warehouse."""
         return warehouse.published if self.is_complete else warehouse
 
     def kept_open(self, warehouse: Warehouse) -> AbstractContextManager[object]:
@@ -47,20 +47,20 @@ class SourceRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerGroup:
-    """The answers of one model to one task under one strategy, by one scoring method where the measure has several.
+    """Describes the answers of one model to one task under one strategy, by one scoring method if there are several.
 
     Attributes:
         model_id: of the card.
         task_id: of the card.
         strategy: how the instruction is dressed.
-        scoring_method: of accuracy; None of other measures.
+        scoring_method: of accuracy; None for other measures.
         n_repetitions: the number of asks that most of its cells have.
-        n_wordings_asked: how many wordings it was asked under, those that break among them.
-        breaking: the wordings that break, which the components are without: prompt variant, working rate, and that of the
-            others.
+        n_wordings_asked: how many wordings it was asked under, with the wordings that break.
+        breaking: the wordings that break, which the components leave out: prompt variant, working rate, and the rate of
+            the other wordings.
         components: of the measure.
-        bias_of_one_wording: the plain sensitivity of n wordings lies this divided by n below that of endless wordings; at
-            most 0, and 0 of other measures.
+        bias_of_one_wording: the plain sensitivity of n wordings lies this divided by n below the sensitivity of endless
+            wordings; at most 0, and 0 for other measures.
     """
 
     model_id: str
@@ -75,13 +75,13 @@ class AnswerGroup:
 
     @property
     def name(self) -> str:
-        """Returns what a line calls it."""
+        """Names the group in a line of a message."""
         method = "" if self.scoring_method is None else f", {self.scoring_method}"
         return f"model '{self.model_id}', task '{self.task_id}', {self.strategy}{method}"
 
 
 class Least(NamedTuple):
-    """The fewest samples and wordings of which components are taken."""
+    """Sets the fewest samples and wordings that components are computed from."""
 
     samples: int
     wordings: int
@@ -91,7 +91,7 @@ OF_A_PLAN = Least(LEAST_SAMPLES, LEAST_WORDINGS)
 
 
 def kind_of(measure: str) -> Kind:
-    """Returns whether a measure is a mean of single answers or sensitivity; raises UsageError for another measure."""
+    """Sorts a measure as a mean of single answers or as sensitivity; raises UsageError for another measure."""
     if measure not in MEASURES:
         msg = f"--measure {measure}: planned are {', '.join(MEASURES)}{nearest(measure, MEASURES)}"
         raise UsageError(msg)
@@ -99,11 +99,11 @@ def kind_of(measure: str) -> Kind:
 
 
 def source_run(warehouse: Warehouse, audit_id: str, name: str | None, origins: Sequence[str] = ("run",)) -> SourceRun:
-    """Returns the run that is named, else the newest of an audit that is a pilot or complete; of these origins.
+    """Finds the run with this name, else the newest run of an audit that is a pilot or complete, of these origins.
 
     Raises:
         DataError: the audit has no such run yet.
-        UsageError: the name is no run's.
+        UsageError: no run has this name.
     """
     complete, pilots = _complete_runs(warehouse, audit_id, origins), _pilots(warehouse, audit_id)
     if name is not None:
@@ -127,7 +127,7 @@ def _complete_runs(warehouse: Warehouse, audit_id: str, origins: Sequence[str]) 
 
 
 def _pilots(warehouse: Warehouse, audit_id: str) -> list[SourceRun]:
-    """Runs that are open and whose answers so far have been read."""
+    # open runs whose answers so far have been read
     if not warehouse.exists():
         return []
     with warehouse.kept_open():
@@ -138,7 +138,7 @@ def _pilots(warehouse: Warehouse, audit_id: str) -> list[SourceRun]:
 
 
 def _named(warehouse: Warehouse, audit_id: str, name: str, complete: Sequence[SourceRun]) -> SourceRun:
-    """Returns the complete run that a name means which is no run's id."""
+    # for a name that is no run's id
     found = resolve(warehouse, name)
     if found.audit_id != audit_id:
         msg = f"--from {name}: run {found.audit_run_id} is of audit '{found.audit_id}', not of '{audit_id}'"
@@ -158,9 +158,9 @@ def answer_groups(
     measure: str,
     least: Least = OF_A_PLAN,
 ) -> list[AnswerGroup]:
-    """Returns the groups of a run's answers that the audit's card still asks for, each with the components of a measure.
+    """Groups a run's answers that the audit's card still asks for, and computes a measure's components for each group.
 
-    Raises DataError for a run without the measure, and for one of too few samples, wordings or answers in some group.
+    Raises DataError for a run without the measure, and for too few samples, wordings or answers in some group.
     """
     audit = registry.audit(audit_id)
     models, tasks = registry.models_of(audit_id), audit.tasks
@@ -211,7 +211,7 @@ def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str, le
 
 
 def _breaking(cells: pl.DataFrame, measure: str) -> list[tuple[str, float, float]]:
-    """The wordings that break: under which answers are right, valid or the others' far less often. At most one in four."""
+    # under these wordings answers are right, valid or like the others' far less often; at most one in four
     if measure == "sensitivity":
         of_sample = pl.col("p").sum().over("sample_id", "label")
         n_others = pl.col("wording").n_unique().over("sample_id") - 1
@@ -226,7 +226,7 @@ def _breaking(cells: pl.DataFrame, measure: str) -> list[tuple[str, float, float
 
 
 def _too_small(run: SourceRun, audit_id: str, name: dict[str, Any], found: Least, least: Least) -> str:
-    """Why a run cannot be planned from, and what gives more."""
+    # says what gives more answers too
     of = f"of task '{name['task_id']}' under model '{name['model_id']}'"
     table = f"run {run.audit_run_id} has {found.samples} samples x {found.wordings} wordings"
     if least != OF_A_PLAN:

@@ -1,4 +1,4 @@
-"""What a design of an audit costs: requests, USD by the cards' prices and a run's tokens, hours at the rate of that run."""
+"""Computes what a design costs: requests, USD by the cards' prices and a run's tokens, hours at that run's rate."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class _RequestCost(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one night of a design costs.
+    """Holds what one night of a design costs.
 
     Attributes:
         n_requests: of all models, tasks and strategies.
-        usd: None where the price or the tokens of some model are unknown.
-        hours: of the model that takes longest, as fast as it answered in the run; None where that is unknown.
+        usd: None if the price or the tokens of some model are unknown.
+        hours: of the model that takes longest, as fast as it answered in the run; None if a model's rate is unknown.
     """
 
     n_requests: int
@@ -40,7 +40,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCosts:
-    """How many groups each model answers, what a request of each costs, and how many it answers a second.
+    """Holds how many groups each model answers, what a request of each costs, and how many it answers a second.
 
     `usd` has the US dollars of one request, summed over the tasks and strategies of each model.
     """
@@ -50,7 +50,7 @@ class RequestCosts:
     answers_a_second: dict[str, float | None]
 
     def of(self, design: Design) -> Cost:
-        """Returns what a night of a design costs."""
+        """Computes what a night of a design costs."""
         n, usd = design.n_requests, list(self.usd.values())
         hours = [
             None if rate is None else self.n_groups[name] * n / rate / 3600
@@ -66,7 +66,7 @@ class RequestCosts:
 def request_costs(
     warehouse: Warehouse, run: SourceRun, registry: Registry, groups: Collection[tuple[str, str, str]]
 ) -> RequestCosts:
-    """Returns what requests of these groups (model, task, strategy) took in a run, at the prices of today's cards."""
+    """Reads what requests of these groups (model, task, strategy) took in a run, at the prices of today's cards."""
     rows = run.place(warehouse).read(sql("plan", "request_costs"), run=run.audit_run_id)
     costs = RequestCosts(n_groups={}, usd={}, answers_a_second={})
     for row in rows_as(_RequestCost, rows):

@@ -1,4 +1,4 @@
-"""What a planned design is, costs and does, for people and as JSON."""
+"""Describes a planned design, what it costs and what it finds, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignCost:
-    """A design and what a night of it costs.
+    """Holds a design and what a night of it costs.
 
-    `width` is that of the widest interval expected of it.
+    `width` is the width of the widest interval expected of it.
     """
 
     n_samples: int
@@ -23,10 +23,10 @@ class DesignCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
-    """What a group of answers varies by, and what is expected of the planned design for it.
+    """Holds what a group of answers varies by, and what the planned design is expected to find for it.
 
-    `n_wordings_asked` counts those that break too, without which the group is planned. `var_repetitions` is None where no cell
-    was asked twice, and for sensitivity.
+    `n_wordings_asked` includes wordings that break, without which the group is planned. `var_repetitions` is None if no
+    cell was asked twice, and for sensitivity.
     """
 
     model_id: str
@@ -49,24 +49,24 @@ class GroupPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignPlan:
-    """The least design of an audit that does what is wanted, what it was planned from, and what it costs.
+    """Holds the least design of an audit that reaches the goal, what it was planned from, and what it costs.
 
     Attributes:
         audit_id: the audit.
-        audit_run_id: the run whose answers the components are of.
+        audit_run_id: the run whose answers the components are computed from.
         is_pilot: whether that run is not complete yet.
         measure: the measure whose interval or difference is planned.
-        target_width: the widest interval that is wanted; None where a difference is.
-        detect: the difference that is to be detected; None where a width is wanted.
+        target_width: the widest interval that is wanted; None if a difference is wanted.
+        detect: the difference that is to be detected; None if a width is wanted.
         design: the least design.
-        detectable_difference: the smallest difference that two such nights tell apart, of the group that tells least.
+        detectable_difference: the smallest difference that two such nights detect, in the group that detects least.
         n_comparisons: how many differences are tested between two nights.
-        min_effect: the least difference that the card calls one.
+        min_effect: the smallest difference that the card counts as one.
         decided_by: the group that needs the most.
-        n_requests_twice: of the design with a fifth of its cells asked twice, which tells noise from wording; None where all
-            of them are.
+        n_requests_twice: of the design with a fifth of its cells asked twice, which separates noise from wording; None
+            if all cells are asked twice or more.
         groups: every group of answers.
-        notes: what there is to say besides.
+        notes: further remarks.
     """
 
     audit_id: str

@@ -1,4 +1,4 @@
-"""Tells what two nights of samples too few for a pilot tell apart."""
+"""Computes which differences two nights detect when the samples are too few for a pilot."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from promptaudit.udfs.differences.detectable import detectable_differences
 from promptaudit.warehouse import Warehouse
 
 MOST_VARIANCE = 0.25
-"""Of an answer that counts 0 to 1."""
+"""Bounds the variance of an answer that counts 0 to 1."""
 
 WORDINGS = (FEWEST_WORDINGS, 8, MANY, 20, 30, MOST_WORDINGS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDifference:
-    """A design of one ask a cell, and the smallest difference that two nights of it tell apart in 9 of 10 cases."""
+    """Holds a design of one ask a cell, and the smallest difference that two nights of it detect in 9 of 10 cases."""
 
     n_samples: int
     n_wordings: int
@@ -36,22 +36,22 @@ class FoundDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewSamples:
-    """What two nights of few samples tell apart, by the number of wordings.
+    """Holds the differences that two nights of few samples detect, by the number of wordings.
 
     Attributes:
         audit_id: the audit.
-        audit_run_id: the run or import whose answers `var_cell` is of; None where it is the most that it can be.
+        audit_run_id: the run or import whose answers `var_cell` is computed from; None if it is the largest possible.
         measure: whose difference it is.
         detect: the difference that is to be detected.
         n_samples: of the task that has fewest.
         var_cell: variance of one answer around what its sample and wording explain, of the group that varies most in
             the run, else .25.
         differences: by growing numbers of wordings.
-        if_samples_move: the smallest difference that is found under any number of wordings where a change moves all answers to a
-            sample alike, by as much as can be; None of sensitivity, which has no most.
+        if_samples_move: the smallest difference that is found under any number of wordings if a change moves all
+            answers to a sample alike, by as much as can be; None for sensitivity, which has no most.
         n_comparisons: how many differences are tested between two nights.
-        min_effect: the least difference that the card calls one.
-        notes: why a run was not taken.
+        min_effect: the smallest difference that the card counts as one.
+        notes: why a run was not used.
     """
 
     audit_id: str
@@ -70,14 +70,14 @@ class FewSamples:
 def few_samples(
     settings: Settings, registry: Registry, audit_id: str, measure: str, detect: float, *, from_run: str | None = None
 ) -> FewSamples | None:
-    """Returns what two nights of an audit tell apart whose data are too few for a pilot; None where they are enough.
+    """Computes which differences two nights of an audit detect if its data are too few for a pilot; else None.
 
-    Cells vary as those of the run that is named, else of the newest run, pilot or import of the audit that has 20 samples and two
-    wordings; without one as much as they can.
+    Cells vary as in the run with this name, else as in the audit's newest run, pilot or import that has 20 samples and
+    two wordings (three for sensitivity); without one as much as they can.
 
     Raises:
         UsageError: no such measure or run.
-        DataError: sensitivity without such a run, whose cells have no most that they vary by.
+        DataError: sensitivity without such a run, because its cells have no largest variance.
     """
     kind, warehouse = kind_of(measure), Warehouse(settings.warehouse)
     checked = check_audit(registry, audit_id)

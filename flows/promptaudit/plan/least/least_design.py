@@ -1,4 +1,4 @@
-"""Finds the least design of an audit whose interval is as narrow as is wanted, or that detects as small a difference."""
+"""Finds the least design of an audit whose interval is narrow enough, or that detects a difference small enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptaudit.udfs.designs.search import MOST_WORDINGS
 from promptaudit.udfs.designs.widths import Design, detectable_difference, half_widths
 
 SHARE_TWICE = 0.2
-"""The share of cells that is asked twice to tell noise from wording, where the others are asked once."""
+"""Sets the share of cells that is asked twice to separate noise from wording, if the others are asked once."""
 
 
 def plan_width(
@@ -26,7 +26,7 @@ def plan_width(
     *,
     from_run: str | None = None,
 ) -> DesignPlan:
-    """Returns the least design of an audit whose 95 % intervals of a measure are no wider than `width`.
+    """Finds the least design of an audit whose 95 % intervals of a measure are no wider than `width`.
 
     Raises:
         UsageError: no such measure or run, or a width that no design reaches.
@@ -48,7 +48,7 @@ def plan_difference(
     *,
     from_run: str | None = None,
 ) -> DesignPlan:
-    """Returns the least design of an audit two nights of which tell a difference in a measure apart.
+    """Finds the least design of an audit of which two nights detect a difference of `detect` in a measure.
 
     Raises:
         UsageError: no such measure or run, or a difference that no design detects.
@@ -74,7 +74,7 @@ def plan_difference(
 
 
 def _unreachable(material: Material, width: float, measure: str) -> str:
-    """Why no design is as narrow: wordings vary too much, else there are too few samples."""
+    # wordings vary too much, else there are too few samples
     endless, most = np.array([1e9]), Design(n_samples=2, n_wordings=MOST_WORDINGS, n_repetitions=1)
     leasts = [2 * float(half_widths(each.components, endless, most)[0]) for each in material.groups]
     worst = int(np.argmax(leasts))

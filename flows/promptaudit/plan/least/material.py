@@ -36,12 +36,12 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
 Figure = Callable[[VarianceComponents, NDArray[np.float64], Design], NDArray[np.float64]]
-"""Takes a group's components, numbers of samples of shape (n,) and a design; gives a figure for each number."""
+"""Computes a figure for each number of samples (an array of shape (n,)) from a group's components and a design."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What the search goes through: groups, bounds and costs."""
+    """Holds what the search goes through: groups, bounds and costs."""
 
     run: SourceRun
     kind: Kind
@@ -56,23 +56,23 @@ class Material:
     def differences(
         self, components: VarianceComponents, n_samples: NDArray[np.float64], shape: Design
     ) -> NDArray[np.float64]:
-        """Returns the smallest difference that is detected in a group at each number of samples, shape (n,)."""
+        """Computes the smallest difference that is detected in a group at each number of samples, shape (n,)."""
         return detectable_differences(
             components, n_samples, shape, n_comparisons=self.n_comparisons, min_effect=self.min_effect
         )
 
     def worst(self, figure: Figure) -> Criterion:
-        """Returns the largest of a figure over the groups."""
+        """Makes a criterion of a figure: its largest value over the groups."""
         return lambda n, shape: np.maximum.reduce([figure(each.components, n, shape) for each in self.groups])
 
     def least(self, figure: Figure, limit: float) -> Design | None:
-        """Returns the design of fewest requests whose figure is at most `limit` in every group."""
+        """Finds the design of fewest requests whose figure is at most `limit` in every group; None if there is none."""
         return least_design(
             self.worst(figure), limit, self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
 
     def cost(self, design: Design) -> DesignCost:
-        """Returns a design with what a night of it costs."""
+        """Adds the costs of a night to a design."""
         cost = self.costs.of(design)
         return DesignCost(
             n_samples=design.n_samples,
@@ -85,7 +85,7 @@ class Material:
         )
 
     def smallest(self, figure: Figure) -> float:
-        """Returns the smallest figure of the group that needs most, of any design of the samples there are."""
+        """Finds the smallest figure that any design of the available samples gives the group that needs most."""
         return smallest_figure(
             self.worst(figure), self.kind, most_samples=self.most_samples, repetitions=self.repetitions
         )
@@ -98,7 +98,7 @@ def gather_material(
     measure: str,
     from_run: str | None,
 ) -> Material:
-    """Returns what a plan of an audit is made from: groups of answers, what bounds the search, and costs.
+    """Gathers what a plan of an audit is made from: groups of answers, what bounds the search, and costs.
 
     Raises:
         UsageError: no such measure or run.
@@ -114,7 +114,7 @@ def gather_material(
         names = {(each.model_id, each.task_id, each.strategy) for each in groups}
         costs = request_costs(warehouse, run, registry, names)
         n_compared = n_tested(warehouse, run)
-    if kind == "sensitivity":  # what it varies by is known for the repetitions of the run alone
+    if kind == "sensitivity":  # its components are known for the run's number of repetitions alone
         repetitions: tuple[int, ...] = (Counter(each.n_repetitions for each in groups).most_common(1)[0][0],)
     else:
         repetitions = REPETITIONS if all(each.components.has_repetitions for each in groups) else (1,)
@@ -132,7 +132,7 @@ def gather_material(
 
 
 def n_tested(warehouse: Warehouse, run: SourceRun) -> int | None:
-    """Returns how many differences were tested between a run and another; None of a run that has been compared with none."""
+    """Counts the differences that were tested between a run and another; None if it was compared with no run."""
     if not run.is_complete:
         return None
     (row,) = warehouse.published.read(sql("plan", "comparisons_between_nights"), run=run.audit_run_id)
@@ -141,7 +141,7 @@ def n_tested(warehouse: Warehouse, run: SourceRun) -> int | None:
 
 
 def n_available(checked: CardCheck, task_id: str) -> int:
-    """Returns how many samples the data of a task have, as far as that is known here."""
+    """Counts the samples that the data of a task have, as far as that is known here."""
     registry = checked.cards.registry
     card, root = registry.task(task_id), registry.data_root(task_id)
     if card.data.path is not None and (root / card.data.path).exists():
@@ -151,7 +151,7 @@ def n_available(checked: CardCheck, task_id: str) -> int:
 
 
 def _notes(registry: Registry, audit_id: str, run: SourceRun, groups: Sequence[AnswerGroup]) -> tuple[str, ...]:
-    """Returns notes: what is not planned for, what breaks, what becomes of a pilot's answers."""
+    # what is not planned for, which wordings break, what becomes of a pilot's answers
     audit, notes = registry.audit(audit_id), []
     for field, names in (("model", registry.models_of(audit_id)), ("task", audit.tasks)):
         known = {each.model_id if field == "model" else each.task_id for each in groups}

@@ -13,13 +13,13 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What is to be reworded."""
+    """Describes what is to be reworded."""
 
     task_id: str
     instruction: str
     protected: tuple[str, ...]  # labels, placeholders ("{x}") and words of the card that must come through untouched
     is_given: bool = False  # the rewordings are a person's own words
-    lines: tuple[str, ...] | None = None  # of a template: those that stay lines of their own
+    lines: tuple[str, ...] | None = None  # of a template: the lines that stay lines of their own
 
 
 class Rephraser(Protocol):
@@ -28,7 +28,7 @@ class Rephraser(Protocol):
     max_rounds: int  # how often the missing ones are asked for again
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Returns up to `n` rewordings; `round_` counts from 0 and makes a deterministic rephraser propose new ones."""
+        """Proposes up to `n` rewordings; `round_`, from 0, makes a deterministic rephraser propose new ones."""
 
     async def close(self) -> None:
-        """Lets go of connections."""
+        """Closes connections."""

@@ -25,15 +25,15 @@ MOST_BYTES = 20_000_000
 
 
 BASE = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
-"""Variables that every command is given."""
+"""Lists the variables that every command gets."""
 PYTHON = ("PYTHONNOUSERSITE", "PYTHONPYCACHEPREFIX")
-"""Variables that are set for what Python does: it reads no compiled file but its own of this process."""
+"""Lists variables that are set for Python, so that it reads no compiled file but its own of this process."""
+# an absolute path in a word, as far as the characters around it show its ends
 _PATH = re.compile(r"(?<![\w./])/[^\s'\"`;:,=()\[\]{}<>|&$*?\\]*")
-"""An absolute path in a word, as far as it can be told from what surrounds it."""
 
 
 class CommandRephraser:
-    """Runs a command for each asking, in a private copy of the registry folder and without a shell.
+    """Runs a command for each request, in a private copy of the registry folder and without a shell.
 
     Its environment holds what every command needs and what the card names, and nothing that may be a key.
     """
@@ -43,10 +43,11 @@ class CommandRephraser:
         self._card, self._code = card, code
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Returns what the command prints.
+        """Runs the command and reads the rewordings that it prints.
 
-        Raises EngineError where it cannot be run, takes longer than `timeout_s`, ends with an exit code other than 0 or prints
-        anything else; CardError where a file of its folder, or another that it names, is not as it was trusted.
+        Raises EngineError if it cannot be run, takes longer than `timeout_s`, ends with an exit code other than 0 or
+        prints anything else; CardError if a file of its folder, or another that it names, is not as it was when the
+        user trusted it.
         """
         where = f"task '{wording.task_id}' is not reworded: command '{(self._card.command or ('',))[0]}'"
         asked = {
@@ -71,7 +72,7 @@ class CommandRephraser:
         """Does nothing: a command ends with its answer."""
 
     def _refuse_changed(self) -> None:
-        """Raises CardError where a file outside the folder that the command names is not as it was looked at."""
+        # a file outside the folder that the command names must be as it was when it was hashed
         code, command = self._code, self._card.command
         try:
             if (
@@ -122,21 +123,21 @@ class CommandRephraser:
 
 
 def _led(word: str, original: Path, copy: Path) -> str:
-    """Returns a word of a command with the copy in place of the registry folder, by whatever link it is named."""
+    # the copy in place of the registry folder, by whichever link the word names it
 
     def led(path: str) -> str:
         real = Path(os.path.realpath(path))
         is_inside = real.is_relative_to(original) and not real.is_relative_to(copy)
         return str(copy / real.relative_to(original)) if is_inside else path
 
-    if Path(word).is_absolute():  # whatever a name in it contains
+    if Path(word).is_absolute():  # a name in it may contain any character
         word = led(word)
     word = re.sub(re.escape(str(original)) + r"(?![\w.-])", lambda _: str(copy), word)
     return _PATH.sub(lambda found: led(found[0]), word)
 
 
 def environment(names: Iterable[str]) -> dict[str, str]:
-    """Returns the environment of a command whose card names these variables."""
+    """Builds the environment of a command whose card names these variables."""
     given = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ and is_given(name)}
     folders = [folder for folder in given.pop("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
     python = dict(zip(PYTHON, ("1", str(bytecode_folder())), strict=True))
@@ -152,7 +153,7 @@ def _texts(out: bytes) -> list[str] | None:
 
 
 def _last_words(err: bytes) -> str:
-    """Returns the last lines of stderr, keys taken out, on one line; "" where it said nothing."""
+    # keys taken out, on one line; "" if stderr is empty
     lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
     words = one_line(" ".join(lines[-LAST_LINES:]), secrets())
     return f"; it said: {words}" if words else ""

@@ -1,4 +1,4 @@
-"""Rewords by a list: the rewordings that stand in the card."""
+"""Rewords by the list of rewordings in the card."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FixedRephraser:
         self._given: dict[tuple[str, float | None], int] = {}
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Returns the next `n` of the list; fewer, then none, once it is used up. Round 0 starts at its head.
+        """Takes the next `n` of the list; fewer, then none, once it is used up. Round 0 starts at its head.
 
         Raises DataError for a task the card does not list.
         """

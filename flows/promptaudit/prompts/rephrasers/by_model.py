@@ -14,7 +14,7 @@ from promptaudit.registry.errors import EngineError
 from promptaudit.registry.placeholders import substitute
 
 OpenEngineAt = Callable[[float | None], Engine]
-"""The engine of the rephraser's model with this sampling temperature; None: as its card says."""
+"""Opens the engine of the rephraser's model with this sampling temperature; None: as its card says."""
 
 MAX_SAMPLING_TEMPERATURE = 2.0  # what the OpenAI API accepts
 MAX_ASKED_AT_ONCE = 25  # longer lists are cut off, or end in repeats
@@ -32,7 +32,7 @@ Reply with a JSON array of {n} strings and nothing else.
 {instruction}
 </instruction>"""
 
-FREEDOM = (  # (up to this paraphrase temperature, what the model is told)
+FREEDOM = (  # (up to this paraphrase temperature, the sentence in the prompt)
     (0.3, "Stay as close to the original as you can: change one or two words, or the order of two phrases."),
     (1.0, "Change the wording moderately; keep the structure recognisable."),
     (2.0, "Reword freely: other words, other sentence structure."),
@@ -48,12 +48,12 @@ ORDINARY_TEMPERATURE = 1.5  # how freely a card without temperatures may reword
 
 
 def sampling_temperature(temperature: float | None) -> float | None:
-    """Returns the sampling temperature of a paraphrase temperature: itself, at most 2; None stays None."""
+    """Caps a paraphrase temperature at 2, the most an API accepts as sampling temperature; None stays None."""
     return None if temperature is None else min(temperature, MAX_SAMPLING_TEMPERATURE)
 
 
 def freedom(temperature: float | None) -> str:
-    """Returns the sentence that tells the model how freely to reword at a paraphrase temperature."""
+    """Writes the sentence that asks the model to reword more or less freely, by the paraphrase temperature."""
     warmth = ORDINARY_TEMPERATURE if temperature is None else temperature
     step = next(sentence for limit, sentence in FREEDOM if warmth <= limit)
     return step if temperature is None else f"{step} {SCALE.format(temperature)}"
@@ -62,11 +62,11 @@ def freedom(temperature: float | None) -> str:
 class ModelRephraser:
     """Asks a model for rewordings as a JSON array and reads what comes back leniently.
 
-    The paraphrase temperature acts three times, so that no two send the same bytes. It is the sampling temperature up to 2,
-    the most an API accepts; it picks how strongly the prompt asks for other words, in five steps up to 0.3, 1, 2, 3.5 and
-    beyond, and stands in it as a number; and above 2 it moves the seed, where the model's card has one, since instructions
-    of the card's own may have no place for {freedom}. Without a temperature the model card's own sampling holds and the
-    prompt asks as at 1.5.
+    The paraphrase temperature acts three times, so that no two send the same bytes. It is the sampling temperature up
+    to 2, the most an API accepts; it picks how strongly the prompt asks for other words, in five steps up to 0.3, 1, 2,
+    3.5 and beyond, and stands in it as a number; and above 2 it moves the seed, if the model's card has one, since
+    instructions of the card's own may have no place for {freedom}. Without a temperature the model card's own sampling
+    holds and the prompt asks as at 1.5.
     """
 
     def __init__(self, card: RephraserCard, open_engine_at: OpenEngineAt) -> None:
@@ -76,7 +76,7 @@ class ModelRephraser:
         self._engines: dict[float | None, Engine] = {}
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Returns up to `n` rewordings, asked for 25 at a time; fewer where a try is used up or its answer holds no list.
+        """Asks for `n` rewordings, 25 at a time; brings fewer if a try is used up or its answer holds no list.
 
         Raises EngineError when the model answers with a permanent error.
         """

@@ -16,7 +16,7 @@ Paraphrase = Callable[[str, int, float | None], object]
 
 
 class PythonRephraser:
-    """Calls a function for rewordings; it is loaded when it is first asked."""
+    """Calls a function for rewordings and loads it on the first call."""
 
     def __init__(self, card: RephraserCard, code: Code) -> None:
         self.max_rounds = card.max_rounds
@@ -25,9 +25,9 @@ class PythonRephraser:
         self._function: Paraphrase | None = None
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Returns what the function proposes; it is not told which round it is.
+        """Calls the function for rewordings, without the number of the round.
 
-        Raises EngineError where it cannot be loaded, raises an error, or returns anything but texts.
+        Raises EngineError if it cannot be loaded, raises an error, or returns anything but texts.
         """
         del round_
         where = f"task '{wording.task_id}' is not reworded"
@@ -45,7 +45,7 @@ class PythonRephraser:
         return texts
 
     async def close(self) -> None:
-        """Lets the thread end."""
+        """Ends the thread."""
         self._threads.end()
 
     async def _load(self, where: str) -> Paraphrase:
@@ -55,5 +55,5 @@ class PythonRephraser:
 
 
 def _listed(texts: object) -> list[str]:
-    """Returns what a function returned as a list, generators too; a text alone or no list at all as a list of one."""
+    # generators too; a single text, or anything that is no list, becomes a list of one
     return list(texts) if hasattr(texts, "__iter__") and not isinstance(texts, str) else [texts]  # type: ignore[list-item]

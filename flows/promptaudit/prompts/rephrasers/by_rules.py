@@ -27,7 +27,7 @@ class RulesRephraser:
 
     A wording depends on the card's seed, the instruction, the temperature, the round and its own number alone, so the
     first 12 of 30 are the 12 of 12. Labels, placeholders and protected words are masked before anything is edited, and
-    no edit writes one of them anew. What no table knows (another language, a single word) is reworded by what stands
+    no edit writes one of them anew. A text that no table knows (another language, a single word) only gets phrases
     around it.
     """
 
@@ -36,7 +36,7 @@ class RulesRephraser:
         self._seed = card.seed
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Returns up to `n` distinct rewordings, none of them the original; fewer only where nothing can be reworded."""
+        """Makes up to `n` distinct rewordings, none of them the original; fewer only if nothing can be reworded."""
         text = wording.instruction.strip()
         if not any(character.isalnum() for character in text):
             return []

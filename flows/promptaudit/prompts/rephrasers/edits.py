@@ -1,4 +1,4 @@
-"""Rewords one text once: the edits of `rules`, and how strong they are at a strength."""
+"""Rewords one text once: holds the edits of `rules`, and how likely each is at a strength."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from promptaudit.prompts.rephrasers import phrases
 
-# how readily each edit is made: its probability at strength s is 1 - exp(-rate * s)
+# the rate of each edit: its probability at strength s is 1 - exp(-rate * s)
 SWAP, FRAME, GENTLE_FRAME, QUESTION_FRAME, FRONTED_LAST, TRAILING_FIRST, PASSIVE = 0.38, 0.32, 0.2, 0.3, 0.3, 0.1, 0.06
 OPENING, ROLE, CLOSING = 0.09, 0.12, 0.12
 LIGHT = 0.35  # added to the strength for the edits that a light rewording is made of
@@ -46,29 +46,29 @@ _PASSIVE = re.compile(
 
 
 class Draws:
-    """Reproducible draws: sha256 of what seeds them and a counter, the same in every process and release."""
+    """Draws reproducibly: sha256 of the seeds and a counter, the same in every process and release."""
 
     def __init__(self, *seeds: object) -> None:
         self._seed = repr(seeds).encode("utf-8", "backslashreplace")
         self._count = 0
 
     def share(self) -> float:
-        """Returns the next number in [0, 1)."""
+        """Draws the next number in [0, 1)."""
         self._count += 1
         digest = hashlib.sha256(self._seed + self._count.to_bytes(4, "big")).digest()
         return int.from_bytes(digest[:6], "big") / 2**48
 
     def happens(self, rate: float, strength: float) -> bool:
-        """Returns True with the probability 1 - exp(-rate · strength)."""
+        """Draws True with probability 1 - exp(-rate · strength)."""
         return self.share() < 1 - math.exp(-rate * strength)
 
     def pick(self, options: Sequence[str]) -> str:
-        """Returns one of the options."""
+        """Draws one of the options."""
         return options[int(self.share() * len(options))]
 
 
 def reword(text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    """Returns the text reworded once at a strength (about 0 to 5); may return it as it was.
+    """Rewords the text once at a strength (about 0 to 5); the result may be the text as it was.
 
     `taboo`: lower-case words that no edit may bring in. Private-use characters mask what must stay.
     """
@@ -95,7 +95,7 @@ def _contracted(sentence: str, draws: Draws) -> str:
 
 
 def _swapped(sentence: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    """Words of the tables for their synonyms, each with a probability that rises with the strength."""
+    # words of the tables for their synonyms, each with a probability that rises with the strength
 
     def swap(match: re.Match[str]) -> str:
         word = match[0].lower()
@@ -119,7 +119,7 @@ def _swapped(sentence: str, strength: float, draws: Draws, taboo: frozenset[str]
 
 
 def _options(word: str, before: str) -> Sequence[str]:
-    """Returns the synonyms of a word where it stands: at the head of a clause as a verb, elsewhere as anything else."""
+    # a verb's synonyms at the head of a clause, any other word's elsewhere
     previous = re.findall(r"\w+|[^\w\s]", before.lower())[-1:] or [""]
     if previous[0] in _JOINTS and word in phrases.VERBS and word in phrases.OTHERS:
         return ()
@@ -129,7 +129,7 @@ def _options(word: str, before: str) -> Sequence[str]:
 
 
 def _imperative(sentence: str) -> str | None:
-    """Returns what is asked for, from its verb on, without the frame around it and the mark at its end; None if nothing is."""
+    # the request from its verb on, without the frame around it and the mark at its end; None if there is none
     body = sentence.rstrip(".!?: ")
     lead = _LEAD.match(body)
     do = body[lead.end() :] if lead else body
@@ -143,7 +143,7 @@ def _imperative(sentence: str) -> str | None:
 
 
 def _unfronted(sentence: str, strength: float, draws: Draws) -> str:
-    """`Given a premise, decide…` as `Decide…, given a premise`."""
+    # `Given a premise, decide…` as `Decide…, given a premise`
     fronted = _FRONTED.fullmatch(sentence.removesuffix("."))
     if fronted is None or _imperative(fronted[2]) is None or not draws.happens(FRONTED_LAST, strength):
         return sentence
@@ -151,7 +151,7 @@ def _unfronted(sentence: str, strength: float, draws: Draws) -> str:
 
 
 def _restructured(sentence: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    """Returns an imperative sentence with its clauses reordered, in the passive, or in another frame."""
+    # an imperative sentence with its clauses reordered, in the passive, or in another frame
     do = _imperative(sentence)
     if do is None:
         return sentence
@@ -172,7 +172,7 @@ def _restructured(sentence: str, strength: float, draws: Draws, taboo: frozenset
 
 
 def _surrounded(text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    """Returns the text with a role, an opening and a closing around it, the likelier the higher the strength."""
+    # a role, an opening and a closing, each likelier the higher the strength
     if draws.happens(OPENING, strength):
         text = f"{_allowed(draws, phrases.OPENINGS, taboo)} {text}"
     if draws.happens(ROLE, strength):

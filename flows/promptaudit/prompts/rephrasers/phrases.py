@@ -1,4 +1,4 @@
-"""The words that `rules` knows: what may stand for what, and what may stand around an instruction."""
+"""Lists the words that `rules` knows: synonyms, and phrases that may stand around an instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a list of texts out of a completion, however the model dressed it."""
+"""Reads a list of texts from a completion, in whatever form the model wrote it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}  # noqa: RU
 
 
 def read_list(completion: str, limit: int) -> list[str]:
-    """Returns up to `limit` texts of a completion, in its order; empty where it holds no list.
+    """Reads up to `limit` texts from a completion, in its order; none if it holds no list.
 
     Read in turn: a JSON array, an object with one list, either inside a fenced block or amid prose, an array that was
     cut off (its finished strings), numbered or bulleted lines. Plain prose is no list: a refusal never becomes a
@@ -37,7 +37,7 @@ def read_list(completion: str, limit: int) -> list[str]:
 
 
 def _whole(text: str) -> list[str] | None:
-    """Returns the list that the whole text is; None where the text is no JSON."""
+    # None if the text is no JSON
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -49,7 +49,7 @@ def _whole(text: str) -> list[str] | None:
 
 
 def _strings_of_array(text: str) -> list[str]:
-    """Returns the finished strings after the first `[` that a string follows; what comes after the array is ignored."""
+    # the finished strings after the first `[` that a string follows; text after the array is ignored
     start = re.search(r'\[\s*(?=")', text)
     if start is None:
         return []

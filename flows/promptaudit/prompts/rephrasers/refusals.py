@@ -1,4 +1,4 @@
-"""Says why a rewording is refused (it would ask something else, or in a way that cannot be answered), and what is left."""
+"""Refuses rewordings that would ask something else or cannot be answered, and reports what is left."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MAX_ADDED_CHARACTERS = 400
 
 
 def why_refused(original: str, rephrasing: str, protected: tuple[str, ...], *, is_given: bool = False) -> str | None:
-    """Returns the reason a rewording is refused, naming what was lost or added; None if it is kept.
+    """Says why a rewording is refused, naming what was lost or added; None if it is kept.
 
     Refused: no letter or digit left; a protected word (a label, a word of the card) that stands in the original as a
-    whole word, case-sensitive, and no longer does; a `{placeholder}` lost or added; a length above
-    4 times the original plus 400 characters, unless a person gave it. The original itself is always kept unless it is blank.
+    whole word, case-sensitive, and no longer does; a `{placeholder}` lost or added; a length above 4 times the original
+    plus 400 characters, unless a person gave it. The original itself is always kept unless it is blank.
     """
     if not any(character.isalnum() for character in rephrasing):
         return "it has no letter or digit"
@@ -41,9 +41,9 @@ def why_refused(original: str, rephrasing: str, protected: tuple[str, ...], *, i
 
 
 def why_wording_refused(wording: Wording, rephrasing: str) -> str | None:
-    """Returns the reason a rewording of what is to be reworded is refused; None if it is kept.
+    """Says why a rewording of a wording is refused; None if it is kept.
 
-    Of a template each placeholder stands as often as in the original too, and its lines of layout stay lines.
+    In a template each placeholder must also stand as often as in the original, and its lines of layout must stay lines.
     """
     reason = why_refused(wording.instruction, rephrasing, wording.protected, is_given=wording.is_given)
     if reason is not None or wording.lines is None:
@@ -65,7 +65,7 @@ def shortfall(
     temperature: float | None,
     own_of: str | None = None,
 ) -> str:
-    """Returns what there is to say where fewer rephrasings were kept than wanted, of a model for itself or for all."""
+    """Reports that fewer rephrasings were kept than wanted, made by a model for itself or made for all."""
     at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"
     by = "" if own_of is None else f", model '{own_of}' for itself"
     return f"task '{name}'{by}: {n_kept} of {wanted} distinct rephrasings{at}, {n_refused} refused"

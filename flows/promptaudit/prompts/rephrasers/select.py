@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def open_rephraser(card: RephraserCard, code: Code | None, open_engine_at: OpenEngineAt) -> Rephraser:
-    """Returns the rephraser of a card, which names this code where it names some.
+    """Makes the rephraser of a card; `code` is the function or command that the card names.
 
     `open_engine_at` is called by kind `model` alone, when it is first asked.
     """

@@ -1,4 +1,4 @@
-"""What a rewording of a template keeps: its placeholders, its lines of layout, its enumerators and the form of the answer."""
+"""Decides what a rewording of a template keeps: placeholders, layout lines, enumerators and the form of the answer."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from promptaudit.prompts.rephrasers.protected_spans import is_unspaced, whole_wo
 from promptaudit.registry.cards import TaskCard, Template
 from promptaudit.registry.placeholders import placeholders, substitute
 
-LEAST_WORDS = 3  # a line of fewer, beside placeholders, is layout: "Question: {question}", "Answer:"
+LEAST_WORDS = 3  # a line with fewer words, beside placeholders, is layout: "Question: {question}", "Answer:"
 LEAST_SIGNS = 2  # "A, B, C or D" names enumerators, the article in "give a letter" none
 MOST_QUOTED = 80
 SIGN_WORDS = ("letter", "letters", "number", "numeral", "digit", "mark", "brackets", "bracket", "parentheses")
-"""Words that say which sign an answer is, or what stands around it."""
+"""Lists words for the sign that an answer is, or for what stands around it."""
 
 _PLACEHOLDER = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*\}")
 _FORMS = re.compile(rf"\\[A-Za-z]+(?:\{{[^{{}}\n]*\}})?|\"[^\"\n]{{1,{MOST_QUOTED}}}\"|“[^”\n]{{1,{MOST_QUOTED}}}”")
 
 
 def wording_of(task_id: str, task: TaskCard, template: Template, *, is_given: bool) -> Wording:
-    """Returns what is to be reworded of a template: its text; what must come through is less where a person rewords."""
+    """Describes what is reworded in a template, its text, and what must be kept; a person's rewording may drop more."""
     braces = [f"{{{name}}}" for name in placeholders(template.text)]
     lines = () if is_given else tuple(line.strip() for line in template.text.splitlines() if _is_layout(line))
     lines = tuple(line for line in lines if line)
@@ -32,7 +32,7 @@ def wording_of(task_id: str, task: TaskCard, template: Template, *, is_given: bo
 
 
 def _answer_form(template: Template) -> Iterator[str]:
-    """Yields the words of a template that say how an answer is written, and the enumerators that it names."""
+    # the words that say how an answer is written, and the enumerators that the text names
     text = template.text
     yield from (match[0] for match in _FORMS.finditer(text) if _PLACEHOLDER.search(match[0]) is None)
     yield from (word for word in SIGN_WORDS if whole_word(word).search(text))
@@ -49,7 +49,7 @@ def _is_layout(line: str) -> bool:
 
 
 def stretches(text: str) -> list[tuple[str, bool]]:
-    """Returns a text in pieces that make it up again, each with whether it is prose, which can be reworded by itself."""
+    """Cuts a text into pieces that make it up again, each marked as prose, which can be reworded by itself, or not."""
     pieces: list[tuple[str, bool]] = []
     for is_layout, lines in groupby(text.splitlines(keepends=True), key=_is_layout):
         whole = "".join(lines)
@@ -62,14 +62,14 @@ def stretches(text: str) -> list[tuple[str, bool]]:
 
 
 class ByStretch:
-    """Has each stretch of prose of a template reworded by itself, for a rephraser that knows sentences and no layout."""
+    """Rewords each stretch of prose of a template by itself, for a rephraser that knows sentences and no layout."""
 
     def __init__(self, rephraser: Rephraser) -> None:
         self.max_rounds = rephraser.max_rounds
         self._rephraser = rephraser
 
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
-        """Returns up to `n` rewordings, the k-th of the k-th rewordings of the stretches; none of a template without prose."""
+        """Joins the k-th rewordings of all stretches into the k-th of up to `n`; none of a template without prose."""
         pieces = stretches(wording.instruction)
         reworded: list[Sequence[str]] = [
             await self._rephraser.rephrase(replace(wording, instruction=text), n, temperature, round_)

@@ -1,7 +1,7 @@
 """In which respects a variant may differ from the original prompt, beside its wording: one module a kind.
 
-A setting says, by kind, what a variant has in place of the original's. Kinds that change the prompt are applied to what a
-sample is put into, the others to the sample.
+A setting maps a kind to what the variant has in place of the original's. Some kinds change the prompt that a sample is
+put into, the others change the sample.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from promptaudit.registry.cards import Rephrasing, TaskCard, Template, Variation
 from promptaudit.registry.samples import ChosenSamples
 
 Setting = Mapping[str, Level]
-"""Kind of variation to what stands in place of the original's."""
+"""Maps a kind of variation to what replaces the original's."""
 
 
 def misfit(kind: Variation, task: TaskCard, template: Template | None, strategies: Sequence[str]) -> str | None:
-    """Returns why a task, its first template and the audit's strategies leave nothing to vary in a kind; None where they do."""
+    """Says why a kind has nothing to vary for a task, its first template and the audit's strategies; None if it has."""
     if kind == "examples":
         return examples.misfit(task, template, strategies)
     of_kind = {
@@ -43,7 +43,7 @@ def misfit(kind: Variation, task: TaskCard, template: Template | None, strategie
 
 
 def levels(kind: Variation, original: Original, n: int) -> list[Level]:
-    """Returns up to n levels of a kind, the same on every machine; none where the original's strategy has nothing to vary."""
+    """Lists up to n levels of a kind, the same on every machine; none if the original has nothing to vary."""
     fits = {"label_order": label_order.fits, "examples": examples.fits}
     if kind in fits and not fits[kind](original):
         return []
@@ -62,7 +62,7 @@ def levels(kind: Variation, original: Original, n: int) -> list[Level]:
 def settings(rephrasing: Rephrasing | None, original: Original) -> Iterator[tuple[int, Setting]]:
     """Yields the settings of the variants beside the original and its wordings, one kind at a time or crossed.
 
-    The number of a setting, from 1, is the same whether or not others have fewer levels than are wanted.
+    The number of a setting, from 1, does not depend on whether other kinds have fewer levels than are wanted.
     """
     kinds = () if rephrasing is None else rephrasing.other_kinds
     if rephrasing is None or not kinds:
@@ -85,7 +85,7 @@ def settings(rephrasing: Rephrasing | None, original: Original) -> Iterator[tupl
 
 
 def varied(prompt: PromptT, setting: Setting, task: TaskCard, chosen: ChosenSamples) -> PromptT:
-    """Returns what a sample is put into under a setting; an order of labels by the gold label is left for each sample."""
+    """Rewrites the prompt under a setting; an order of labels by the gold label is left for each sample."""
     if "language" in setting:
         prompt = language.apply(prompt, setting["language"], task)
     if "format" in setting:
@@ -101,10 +101,10 @@ def varied(prompt: PromptT, setting: Setting, task: TaskCard, chosen: ChosenSamp
 
 
 def is_of_each_sample(setting: Setting) -> bool:
-    """Returns whether a setting shows each sample in its own way, beside what is put into the same messages."""
+    """Checks whether a setting changes how each sample is shown, beyond filling it into the same messages."""
     return "input_noise" in setting or "option_order" in setting or label_order.is_of_gold(setting.get("label_order"))
 
 
 def variation_of(setting: Setting) -> str:
-    """Returns in which respect a variant with a setting differs from the original."""
+    """Names the respect in which a variant with a setting differs from the original."""
     return "original" if not setting else next(iter(setting)) if len(setting) == 1 else "crossed"

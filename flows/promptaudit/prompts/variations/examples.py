@@ -1,8 +1,8 @@
-"""Solved examples that a prompt shows: in which order, which, and how many.
+"""Varies the solved examples that a prompt shows: their order, which they are, and how many.
 
-Lu et al. (2022, ACL, "Fantastically Ordered Prompts and Where to Find Them") permute the examples; Zhao et al. (2021, ICML,
-"Calibrate Before Use") draw others too, and more of them. Of a classification other rows are those that are not asked; of a
-template they are its own.
+Lu et al. (2022, ACL, "Fantastically Ordered Prompts and Where to Find Them") permute the examples; Zhao et al. (2021,
+ICML, "Calibrate Before Use") draw others too, and more of them. A classification takes other examples from rows that
+are not asked, a template from its own examples.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TRIES = 20  # orders that are tried for one that is new
 
 
 def misfit(task: TaskCard, template: Template | None, strategies: Sequence[str]) -> str | None:
-    """Returns why a task's examples cannot be varied; None where they can."""
+    """Says why a task's examples cannot be varied; None if they can."""
     if task.fields:
         return f"strategy one_shot shows one example of a task of kind {task.kind}, in no other order and number"
     if task.templates is None:
@@ -34,17 +34,17 @@ def misfit(task: TaskCard, template: Template | None, strategies: Sequence[str])
 
 
 def fits(original: Original) -> bool:
-    """Returns whether the prompt shows examples."""
+    """Checks whether the prompt shows examples."""
     if isinstance(original.prompt, ClassificationPrompt):
         return dressing(original.strategy) == ONE_SHOT
     return bool(original.prompt.examples)
 
 
 def levels(original: Original, n: int) -> list[Level]:
-    """Returns up to n choices of examples, no two alike: by turns another order, other rows, and more or fewer of them.
+    """Lists up to n choices of examples, no two alike: by turns another order, other rows, and more or fewer of them.
 
-    Of a classification `rows` has the rows that are shown by their ids, or None for those of the original; of a template
-    `places` has those of its own examples that are shown, from 0.
+    In a classification `rows` lists the ids of the rows shown, or is None for the original's rows; in a template
+    `places` lists which of its own examples are shown, from 0.
     """
     if isinstance(original.prompt, ClassificationPrompt):
         return _of_rows(original, n)
@@ -66,7 +66,7 @@ def _of_rows(original: Original, n: int) -> list[Level]:
 
 
 def _other_orders(n_things: int, n: int) -> Iterator[tuple[int, ...]]:
-    """Up to n orders of things, no two alike and none the one they have."""
+    # no two alike, and none the original order
     seen = {tuple(range(n_things))}
     for seed in range(1, TRIES * n + 1):
         order = order_of(f"{SEEDED} {seed}", n_things, None, "examples")
@@ -89,12 +89,12 @@ def _of_template(template: Template, n: int) -> list[Level]:
 
 
 def labels_of(level: Level, names: Sequence[str]) -> list[str]:
-    """Returns the label of each row that a level shows; rows are taken label by label, so as many of each."""
+    """Lists the label of each row that a level shows; rows are taken label by label, so as many of each."""
     return [names[place % len(names)] for place in range(len(level["rows"]))]
 
 
 def apply(prompt: PromptT, level: Level, chosen: ChosenSamples) -> PromptT:
-    """Returns the prompt with these examples, in this order."""
+    """Rewrites the prompt with these examples, in this order."""
     if not isinstance(prompt, ClassificationPrompt):
         return prompt.model_copy(update={"examples": tuple(prompt.examples[place] for place in level["places"])})
     if level["rows"] is None:

@@ -1,8 +1,8 @@
-"""Form of a prompt: the casing and separators of its descriptors, its spacing, how options or labels are written.
+"""Varies a prompt's form: the casing and separators of its descriptors, its spacing, how options or labels are written.
 
-As FormatSpread has it (Sclar et al., 2024, ICLR, "Quantifying Language Models' Sensitivity to Spurious Features in Prompt
-Design"): a descriptor ("Question") in some casing, a separator (": ") behind it, a space between fields, and for options an
-enumerator in some wrapper and what stands between them. The words of the output format stay as they are.
+As in FormatSpread (Sclar et al., 2024, ICLR, "Quantifying Language Models' Sensitivity to Spurious Features in Prompt
+Design"): a descriptor ("Question") in some casing, a separator (": ") behind it, a space between fields, and for
+options an enumerator in some wrapper and what stands between them. The words of the output format stay as they are.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ OF_OPTIONS: Mapping[str, Sequence[str]] = {
     "between": ("\n", "\n\n", "; ", " | ", " || ", ", "),
     "enumerators": ("upper", "lower", "numbers", "roman"),
 }
+# the head of a field: a line that begins with a descriptor and a placeholder, or with one of the two alone
 _FIELD = re.compile(
     r"(?P<gap>\A|\s*\n\s*)(?:(?P<descriptor>[^\W\d_][\w '/-]{0,29}):(?P<behind>\s*))?(?=(?P<what>\{[A-Za-z_]\w*\}|\Z))"
 )
-"""The head of a field: a line that begins with a descriptor and a placeholder, or with either alone."""
+# descriptors for placeholders that begin a line without one
 _NAMES = {"input": "Input", "question": "Question"}
-"""Descriptors of placeholders that a line begins with and that have none."""
 _NUMBERS_NAMED = re.compile(r"(?i)\b(?:numbers?|numbered|numerals?)\b|(?-i:\b[B-H]\b)")
 _LETTERS_NAMED = re.compile(r"(?i)\bletters?\b")
 MOST_TRIES = 50  # a level
 
 
 def misfit(task: TaskCard) -> str | None:  # noqa: ARG001 - as of every kind
-    """Returns None: every prompt has a form."""
+    """Finds no obstacle: every prompt has a form."""
     return None
 
 
 def levels(original: Original, n: int) -> list[Level]:
-    """Returns up to n forms, drawn field by field, of which no two make the same prompt; those of fewer begin alike."""
+    """Draws up to n forms, field by field; no two make the same prompt, and a smaller n gives the first of them."""
     fields = _fields(original)
     if isinstance(original.prompt, ClassificationPrompt):
         return _drawn(original.prompt, fields, n)
@@ -86,7 +86,7 @@ def _drawn(original: PromptT, fields: Mapping[str, Sequence[str]], n: int) -> li
 
 
 def _key(prompt: ClassificationPrompt | Template) -> str:
-    """Returns what tells two forms of a prompt apart."""
+    # equal for two forms that make the same prompt
     if isinstance(prompt, ClassificationPrompt):
         return repr((prompt.block, [message.content for message in prompt.card.messages]))
     return prompt.canonical_json()
@@ -110,7 +110,7 @@ def _fields(original: Original) -> dict[str, Sequence[str]]:
 
 
 def apply(prompt: PromptT, level: Level) -> PromptT:
-    """Returns the prompt in another form."""
+    """Rewrites the prompt in another form."""
     return _classification(prompt, level) if isinstance(prompt, ClassificationPrompt) else _template(prompt, level)
 
 
@@ -132,7 +132,7 @@ def _template(template: Template, level: Level) -> Template:
 
 
 def _restyled(text: str, level: Level) -> str:
-    """Returns a text whose descriptors have another casing, separator and gap before them; what is no field stays."""
+    # descriptors with another casing, separator and gap before them; lines that are no field stay
 
     def head(match: re.Match[str]) -> str:
         descriptor, what = match["descriptor"], match["what"]

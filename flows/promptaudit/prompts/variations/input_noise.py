@@ -1,9 +1,9 @@
-"""Noise in the sample's text: typing errors, letter case, white space, at a rate.
+"""Adds noise to the sample's text: typing errors, letter case, white space, at a rate.
 
 PromptBench (Zhu et al., 2023, "PromptRobust: Towards Evaluating the Robustness of Large Language Models on Adversarial
-Prompts") makes such typing errors in prompts at the level of characters; CheckList (Ribeiro et al., 2020, ACL) in inputs, as its
-test of invariance to typos. What is changed depends on the level's seed and the sample's id alone. Words with a digit, words of
-the labels and the card's protected words stay as they are, and so do options.
+Prompts") makes such typing errors in prompts at the level of characters; CheckList (Ribeiro et al., 2020, ACL) in
+inputs, as its test of invariance to typos. The changes depend on the level's seed and the sample's id alone. Words with
+a digit, words of the labels and the card's protected words stay as they are, and so do options.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _GAP = re.compile(r"(?<!\S)(\S++)( ++)(?=(\S++))")  # a gap and the words around it, in time linear in the text
 _MARKS = ".,:;!?()[]\"'"
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+# the keys beside, above and below each key of a QWERTY keyboard
 _NEAR = {
     key: "".join(
         other
@@ -34,34 +35,33 @@ _NEAR = {
     for here, row in enumerate(_ROWS)
     for own, key in enumerate(row)
 }
-"""The keys beside, above and below each key of a QWERTY keyboard."""
 
 
 def misfit(task: TaskCard) -> str | None:  # noqa: ARG001 - as of every kind
-    """Returns None: every task has inputs."""
+    """Finds no obstacle: every task has inputs."""
     return None
 
 
 def levels(original: Original, n: int) -> list[Level]:
-    """Returns n noises, the three by turns, each time with another seed."""
+    """Lists n noises, the three by turns, each round with another seed."""
     turns = ((noise, seed) for seed in range(1, n + 1) for noise in NOISES)
     return [{"noise": noise, "rate": original.noise_rate, "seed": seed} for noise, seed in islice(turns, n)]
 
 
 def shown(sample: Sample, level: Level, task: TaskCard) -> Sample:
-    """Returns a sample with noise in its text: of the words, or gaps, that may change the share of the rate, at least one."""
+    """Adds noise to a sample's text: changes the rate's share of the words or gaps that may change, at least one."""
     key = (level["noise"], level["seed"], sample.sample_id)
     return replace(sample, text=noisy(sample.text, level["noise"], level["rate"], kept_words(task), key))
 
 
 def kept_words(task: TaskCard) -> frozenset[str]:
-    """Returns the words that noise leaves as they are, case folded."""
+    """Lists the words that noise leaves as they are, case folded."""
     texts = (*task.label_names, *task.protected)
     return frozenset(word.casefold() for text in texts for word in re.findall(r"\w+", text))
 
 
 def noisy(text: str, noise: str, rate: float, kept: frozenset[str], key: Sequence[str | int]) -> str:
-    """Returns a text with one noise at a rate; `key` is what its draws depend on."""
+    """Adds one noise to a text at a rate; `key` is what its draws depend on."""
     if noise == "white_space":
         spans = [match.span(2) for match in _GAP.finditer(text) if _may_widen(match[1], match[3], kept)]
     else:
@@ -81,20 +81,20 @@ def noisy(text: str, noise: str, rate: float, kept: frozenset[str], key: Sequenc
 
 
 def _may_widen(before: str, after: str, kept: frozenset[str]) -> bool:
-    """Returns whether a gap stands beside no number, and not between two words that are kept."""
+    # only between words, not beside a number, and not between two words that are kept
     words = [word.strip(_MARKS).casefold() for word in (before, after)]
     return all(word.isalpha() for word in words) and not kept.issuperset(words)
 
 
 def _may_change(text: str, span: tuple[int, int], kept: frozenset[str]) -> bool:
-    """Returns whether a run of letters is a word of its own, and none that is kept."""
+    # only a run of letters that is a word of its own, and none that is kept
     start, end = span
     around = text[max(0, start - 1) : start] + text[end : end + 1]
     return not re.search(r"[\w{}]", around) and not {text[start:end].casefold()} & kept
 
 
 def _mistyped(word: str, *key: str | int) -> str:
-    """Returns a neighbouring key in place of a letter, or two letters swapped; the first letter stays."""
+    # a neighbouring key in place of a letter, or two letters swapped; the first letter stays
     place = 1 + int(uniform("letter", *key) * (len(word) - 2))
     near = _NEAR.get(word[place].lower(), "")
     if near and uniform("slip", *key) < 0.5:  # noqa: PLR2004 - either is as likely
@@ -105,11 +105,11 @@ def _mistyped(word: str, *key: str | int) -> str:
 
 
 def _recased(word: str, *key: str | int) -> str:
-    """All capitals, or the case of the first letter changed."""
+    # all capitals, or the case of the first letter changed
     changed = [each for each in (word.upper(), word[0].swapcase() + word[1:]) if each != word]
     return choice(changed, "case", *key) if changed else word
 
 
 def _widened(gap: str, *key: str | int) -> str:
-    """One to three blanks more."""
+    # one to three blanks more
     return gap + " " * (1 + int(uniform("blanks", *key) * 3))

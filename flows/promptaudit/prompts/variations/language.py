@@ -1,7 +1,7 @@
-"""Language of the instruction, of those that the task's card has translations in; inputs and labels stay as they are.
+"""Varies the language of the instruction, by the translations in the task's card; inputs and labels stay.
 
-lm-evaluation-harness keeps such translations of one task beside each other (its tasks `xnli`, `xcopa` and `mgsm`, the last after
-Shi et al., 2023, ICLR, "Language Models are Multilingual Chain-of-Thought Reasoners").
+lm-evaluation-harness keeps such translations of one task beside each other (its tasks `xnli`, `xcopa` and `mgsm`, the
+last after Shi et al., 2023, ICLR, "Language Models are Multilingual Chain-of-Thought Reasoners").
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from promptaudit.registry.cards import TaskCard
 
 
 def misfit(task: TaskCard) -> str | None:
-    """Returns why a task cannot be varied so; None where it can."""
+    """Says why a task cannot be varied so; None if it can."""
     return None if task.translations else "its card has no translations; add them, language to instruction"
 
 
 def levels(original: Original, n: int) -> list[Level]:
-    """Returns up to n languages, in the card's order."""
+    """Lists up to n languages, in the card's order."""
     return list(original.task.translations)[:n]
 
 
 def instruction(task: TaskCard, level: Level) -> str:
-    """Returns the instruction in a language, the text of a template where the task has templates."""
+    """Looks up the instruction in a language; a template's text if the task has templates."""
     return task.translations[level].instruction
 
 
 def apply(prompt: PromptT, level: Level, task: TaskCard) -> PromptT:
-    """Returns the prompt that asks in a language; the instruction of a classification is put in apart."""
+    """Rewrites the prompt in a language, except a classification's instruction, which is filled in separately."""
     translation = task.translations[level]
     if not isinstance(prompt, ClassificationPrompt):
         return prompt.model_copy(update={"text": translation.instruction})

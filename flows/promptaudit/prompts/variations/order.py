@@ -1,4 +1,4 @@
-"""Orders of a few things: one put first or last, all reversed, or shuffled by a seed."""
+"""Orders a few things: one put first or last, all reversed, or shuffled by a seed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ OF_GOLD = (GOLD_FIRST, GOLD_LAST)
 
 
 def order_names(n: int, *, has_gold: bool) -> list[str]:
-    """Returns the names of n orders: those by the gold label where there is one, the reversed one, then seeded ones."""
+    """Names n orders: two by the gold label if there is one, the reversed one, then seeded ones."""
     fixed = [*(OF_GOLD if has_gold else ()), REVERSED]
     return [*fixed, *(f"{SEEDED} {seed}" for seed in range(1, n + 1))][:n]
 
 
 def order_of(name: str, n: int, gold: int | None, *key: str) -> tuple[int, ...]:
-    """Returns which of n things stands in each place, from 0; `key` tells what is shuffled from other such things.
+    """Computes which of n things stands in each place, from 0; `key` names what is shuffled, so that shuffles differ.
 
-    An order by the gold label leaves things as they are where there is none.
+    An order by the gold label leaves things as they are if there is no gold label.
     """
     places = range(n)
     if name == REVERSED:

@@ -1,4 +1,4 @@
-"""What is varied: the original prompt of a task under a strategy, and what an audit says about its variants."""
+"""Holds what is varied: the original prompt of a task under a strategy, and the audit's settings for its variants."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from promptaudit.registry.cards import Rephrasing, TaskCard, Template, TemplateC
 from promptaudit.registry.samples import ChosenSamples
 
 Level = Any
-"""What stands in a variant's setting for one kind of variation, as JSON has it."""
+"""Holds what stands in a variant's setting for one kind of variation, as JSON has it."""
 
 Prompt = ClassificationPrompt | Template
-"""What a sample is put into."""
+"""Names what a sample is filled into: the prompt of an instruction, or a template."""
 PromptT = TypeVar("PromptT", ClassificationPrompt, Template)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Original:
-    """The original prompt of a task under one strategy."""
+    """Holds the original prompt of a task under one strategy."""
 
     task: TaskCard
     strategy: str
@@ -30,7 +30,7 @@ class Original:
 
     @property
     def has_gold(self) -> bool:
-        """Returns whether some sample has a gold label."""
+        """Checks whether some sample has a gold label."""
         return any(sample.gold_label is not None for sample in self.chosen.samples)
 
 
@@ -41,7 +41,7 @@ def original_of(
     chosen: ChosenSamples,
     rephrasing: Rephrasing | None,
 ) -> Original:
-    """Returns the original prompt of a task under a strategy: its first template where it has some."""
+    """Builds the original prompt of a task under a strategy: its first template if it has some."""
     return Original(
         task=task,
         strategy=strategy,

@@ -1,7 +1,7 @@
-"""System message: without one, or with another one.
+"""Varies the system message: without one, or with another one.
 
-Mizrahi et al. (2024, TACL, "State of What Art? A Call for Multi-Prompt LLM Evaluation") and Polo et al. (2024, "Efficient
-multi-prompt evaluation of LLMs") evaluate over whole prompts, of which the system message is a part.
+Mizrahi et al. (2024, TACL, "State of What Art? A Call for Multi-Prompt LLM Evaluation") and Polo et al. (2024,
+"Efficient multi-prompt evaluation of LLMs") evaluate over whole prompts, of which the system message is a part.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ ROLES = ("system", "developer")
 
 
 def misfit(task: TaskCard) -> str | None:  # noqa: ARG001 - as of every kind
-    """Returns None: a system message goes before any prompt."""
+    """Finds no obstacle: a system message goes before any prompt."""
     return None
 
 
 def levels(original: Original, n: int) -> list[Level]:
-    """Returns up to n system messages in place of the original's, None for none, where it has one, first."""
+    """Lists up to n system messages in place of the original's; first None, for no message, if the original has one."""
     own = _own(original.prompt)
     texts = [text for text in original.systems or SHIPPED if text != own]
     return ([None, *texts] if own is not None else texts)[:n]
 
 
 def apply(prompt: PromptT, level: Level) -> PromptT:
-    """Returns the prompt with this system message alone, or without one."""
+    """Rewrites the prompt with this system message alone, or without one."""
     if not isinstance(prompt, ClassificationPrompt):
         return prompt.model_copy(update={"system": level})
     messages: tuple[Message, ...] = tuple(message for message in prompt.card.messages if message.role not in ROLES)
