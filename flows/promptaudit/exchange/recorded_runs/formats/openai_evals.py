@@ -1,7 +1,7 @@
 """Reads what `oaieval` records: a line for the eval, one for each event of a sample, and a final report.
 
-A `match` says what was expected and which text was matched; without it the first `sampling` of a sample is the
-answer, since later ones may be a grader's.
+A `match` says what was expected and which text was matched. Without it the first `sampling` of a sample is the answer,
+since later ones may be a grader's.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PROGRAM = "oaieval"
 
 
 def is_of_openai_evals(head: bytes) -> bool:
-    """Returns whether the first line of a file is the specification of an eval."""
+    """Checks that the first line of a file is the specification of an eval."""
     spec = first_row(head).get("spec") if b'"completion_fns"' in head else None
     return isinstance(spec, dict) and "completion_fns" in spec
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a record; raises DataError naming file and row."""
+    """Reads the answers of a record. Raises DataError naming file and row."""
     spec: Mapping[str, Any] = {}
     sampled: dict[str, tuple[str, Mapping[str, Any]]] = {}
     ruled: dict[str, Mapping[str, Any]] = {}
