@@ -126,7 +126,7 @@ def draw(answers: Sequence[Answer], n: int, seed: int, *, more: bool = False) ->
         answers: the answers of a run.
         n: how many people will have ruled on.
         seed: of the draw.
-        more: leaves out the answers that people ruled on, and counts them as drawn: the strata that lack most are filled.
+        more: leaves out the answers that people ruled on, and counts them as drawn; what strata lack is drawn.
     """
     ruled = {answer.item for answer in answers if more and answer.is_ruled}
     wanted = allocate(answers, n)

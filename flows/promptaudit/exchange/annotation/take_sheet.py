@@ -247,7 +247,7 @@ def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequenc
         return True
     query = sql("exchange.annotation", "published_verdicts")
     (counts,) = warehouse.published.read(query, run=audit_run_id, verdicts=list(verdict_ids))
-    sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
+    sealed = newest_published(warehouse, audit_run_id)  # marts without a seal come from a derivation that was cut short
     mart = None if sealed is None else sealed.entries["marts"].get("fct_verdicts")
     return (counts["n_published"], counts["n_rows"]) == (len(verdict_ids), mart and mart["n_rows"])
 

@@ -66,7 +66,7 @@ class Rectifiable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """Half-widths of a task's widest interval once a sheet is filled in: expected, at most, and with all answers ruled on."""
+    """Half-widths of a task's widest interval once a sheet is filled in: expected, at most, with all answers ruled."""
 
     task_id: str
     model_id: str

@@ -245,7 +245,7 @@ def sheet_row(text: AnswerText) -> dict[str, str]:
 
 def _write(path: Path, rows: Sequence[Mapping[str, str]], *, force: bool) -> None:
     try:
-        # with the key in it, it is its owner's alone
+        # the sheet holds the key, so only its owner may read it
         with open(path, "w" if force else "x", encoding="utf-8", newline="", opener=_private) as file:
             sheet = CsvRows(file)
             sheet.row(COLUMNS)

@@ -50,7 +50,7 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
             frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
     weights = pl.col("option_loglikelihoods")
     frame = frame.with_columns(pl.when(weights.str.strip_chars() != "").then(weights).alias("option_loglikelihoods"))
-    of_program = pl.col("program").is_not_null()  # whose files may name no strategy
+    of_program = pl.col("program").is_not_null()  # files of programs may name no strategy
     frame = frame.with_columns(pl.when(of_program).then(pl.col("strategy").fill_null(strategy)).otherwise("strategy"))
     for column in ("model", "sample_id", "strategy"):
         fail(frame, pl.col(column).is_null() | (pl.col(column) == ""), column, "a name is wanted")
@@ -342,7 +342,7 @@ def _refuse_other_texts(frame: pl.DataFrame) -> None:
             text = " ".join(composed(value).split())
             same = (
                 text if column == "input" else sorted(json.loads(_as_list(value) or "[]"))
-            )  # order is of option_order
+            )  # the order is compared by option_order
             if not text:
                 continue
             known, file_before, row_before = first.setdefault((task, sample), (same, file, row))

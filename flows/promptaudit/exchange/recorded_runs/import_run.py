@@ -70,9 +70,9 @@ class ImportOptions:
     level: str | None = None
     strategy: str = "simple"
     audit: str | None = None
-    reader: str | None = None  # of the card, else label
+    reader: str | None = None  # the card's own if None, else `label`
     mapping: str | None = None  # which columns hold what
-    model: str | None = None  # of files that name none
+    model: str | None = None  # for files that name none
     scale: Scale | None = None  # of a program's grades
     format_limits: FormatLimits = field(default_factory=lambda: FormatLimits(policy="warn"))
     seed: int = 20250601
@@ -165,7 +165,7 @@ def import_predictions(
     task_ids = _task_ids(frame, options, files[0])
     cards = {}
     for task_id in task_ids:
-        registry.find("tasks", task_id)  # raises what is wrong with it
+        registry.find("tasks", task_id)  # raises if the card is wrong
         rows = frame.filter(pl.col("task") == task_id) if "task" in frame.columns else frame
         cards[task_id] = _task_card(task_id, tasks_known, options, rows, notes)
     refused = {task_id: refused_scoring(card.scoring_methods) for task_id, card in cards.items()}

@@ -1,4 +1,4 @@
-"""Finds the kind of each prompt variant from the dimensions in which a file, such as rows of DOVE, says that prompts vary.
+"""Finds the kind of each prompt variant in files that say by dimension in what prompts vary, as rows of DOVE do.
 
 The variant from which all others differ least is taken for the original. Another one has the kind in whose dimensions
 alone it differs from the original, else it is crossed.
@@ -68,14 +68,17 @@ def key_of(dimensions: Dimensions | None) -> str | None:
 
 
 def reference_of(variants: Sequence[Dimensions]) -> int:
-    """Finds the place of the variant that differs from all others in the fewest dimensions, summed; the first of several."""
+    """Finds the variant that differs from all others in the fewest dimensions, summed; the first of several.
+
+    Gives its place.
+    """
     names = {name for variant in variants for name in variant}
     shares = {name: Counter(variant.get(name) for variant in variants) for name in names}
     return max(range(len(variants)), key=lambda n: sum(shares[name][variants[n].get(name)] for name in names))
 
 
 def settings_of(variants: Sequence[Dimensions], texts: Sequence[str], reference: int) -> list[dict[str, Any]]:
-    """Lists for each variant, by kind, what it has in place of the reference's, as `raw.prompt_variants.setting` has it.
+    """Lists for each variant, by kind, what it has in place of the reference's, as in `raw.prompt_variants.setting`.
 
     For `wording` this is the number of its text, for `option_order` the name of the order, and otherwise an object by
     dimension.

@@ -21,8 +21,8 @@ from promptaudit.system.keys import as_json
 
 UNKNOWN = "(recorded)"
 MAX_COMPARED = 3_000_000  # steps in which texts are looked for in the prompts of a file, beyond those by their length
-_CHARACTERS_A_STEP = 500  # that are passed over
-_CHARACTERS_FOR_A_STEP = 32  # of the prompts: a dozen texts are looked for in each
+_CHARACTERS_A_STEP = 500  # passed over, count as one step more
+_CHARACTERS_FOR_A_STEP = 32  # of the prompts give one step more: a dozen texts are looked for in each
 # task and strategy
 _Group = tuple[str | None, str | None]
 # what separates the variants of a task: instruction, dimensions, and what else a file says
@@ -59,7 +59,9 @@ def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_K
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     kinds = [answer.variation for answer in answers]
     is_told = all(map(_is_told, answers))
-    if is_told and kinds.count("original") != 1:  # kinds are of one original, which these do not share
+    if (
+        is_told and kinds.count("original") != 1
+    ):  # kinds say what differs from one original, and there is not exactly one
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     if is_told:
         first = kinds.index("original")

@@ -1,4 +1,4 @@
-"""Reads the right answers of files in our own columns: lists of choices, a choice's place or text, several right ones."""
+"""Reads the right answers of files in our own columns: lists of choices, places and texts of a choice, several ones."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _one_gold(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     # the answers show whether lists and objects of numbers hold labels
     golds = frame["gold_label"].drop_nulls().unique(maintain_order=True).to_list()
     said = frame["completion"].drop_nulls().str.strip_chars()
-    are_lists = 2 * said.str.contains("[", literal=True).sum() > len(said)  # then a list is what is to be said
+    are_lists = 2 * said.str.contains("[", literal=True).sum() > len(said)  # then the answer itself is a list
     votes = {gold: counted for gold in golds if (counted := _votes(gold)) is not None}
     voted = {name.casefold() for counted in votes.values() for name in counted}
     are_votes = 2 * said.str.to_lowercase().is_in(list(voted)).sum() > len(said)

@@ -16,7 +16,7 @@ from promptaudit.registry.tables import ESCAPED, escape
 from promptaudit.system.keys import as_json
 
 PROGRAM_SCORE = "program_score"
-MOST_TEXT = 1 << 28  # characters, those of each answer counted, beyond `TIMES_TEXT` for each byte of a file
+MOST_TEXT = 1 << 28  # characters of all answers together, beyond `TIMES_TEXT` for each byte of a file
 TIMES_TEXT = 100  # samples of 64 repeats, whose prompts stand in the file once, take 40
 MAX_GIVEN = 1000  # answers to one ask
 _OF_AN_ANSWER = 2000  # what an answer takes without its texts

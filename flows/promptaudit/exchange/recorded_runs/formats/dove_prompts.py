@@ -63,7 +63,7 @@ def _known_by(demonstration: Any) -> Any:  # noqa: ANN401
 
 
 def input_of(raw: Any) -> str | None:  # noqa: ANN401 - a text, messages, or a table with a question
-    """Reads the text that was put into a prompt: a text, the contents of messages in order, or a table and its question."""
+    """Reads what was put into a prompt: a text, the contents of messages in order, or a table and its question."""
     if isinstance(raw, Mapping):
         parts = [raw.get("table"), raw.get("question")]
     elif isinstance(raw, Sequence) and not isinstance(raw, str):

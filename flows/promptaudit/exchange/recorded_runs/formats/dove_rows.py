@@ -86,7 +86,7 @@ def _answer(place: str, row: Mapping[str, Any]) -> Answer:
     shown = input_of(raw)
     question = text_of(asked.get("question")) or question_of(raw) or text_of(asked.get("full_input")) or shown
     index = identifier.get("hf_index")
-    sample_id = text_of(identifier.get("sample_id"))  # of rows of ours
+    sample_id = text_of(identifier.get("sample_id"))  # in rows that we exported
     if sample_id is None:
         sample_id = str(index) if index not in (None, -1) else str(question)[:200]
     source = [identifier.get(name) for name in ("hf_repo", "hf_split", "hf_index")]

@@ -76,7 +76,7 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> Iterator[Answer]:
     refuse_many_given(place, len(said))
     score = (
         number_of(row["evaluation"].get("score")) if len(said) == 1 else None
-    )  # of several it is not said whose it is
+    )  # with several answers nothing says which one was scored
     for completion in said:
         yield Answer(
             place=place,

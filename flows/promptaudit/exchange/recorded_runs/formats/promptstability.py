@@ -28,7 +28,7 @@ def is_of_promptstability(frame: pl.DataFrame) -> bool:
 
 
 def as_recorded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Renames the columns to ours. An iteration, from 0, becomes a repetition, from 1; the original prompt is variant 0.
+    """Renames the columns to ours. An iteration, from 0, becomes a repetition, from 1; the original is variant 0.
 
     Other prompts are numbered within their temperature in the order of `prompt_id`. The package writes no iteration for
     rephrasings, so the rows of one prompt and text are its repetitions in their order.

@@ -67,7 +67,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def first_row(head: bytes) -> dict[str, Any]:
-    """Parses the object in the first line, or the first of a JSON list. Empty where there is none or only a part of it."""
+    """Parses the object in the first line, or the first of a JSON list. Empty where none is there as a whole."""
     head = head.lstrip()
     try:
         if head.startswith(b"["):
@@ -80,7 +80,7 @@ def first_row(head: bytes) -> dict[str, Any]:
 
 
 def holds_all(path: Path, patterns: Sequence[bytes]) -> bool:
-    """Checks that a file of at most MAX_FILE holds a match of each regular expression, without reading it into memory."""
+    """Checks that each regular expression is found in a file of at most MAX_FILE, which is not read into memory."""
     if path.stat().st_size > MAX_FILE:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
