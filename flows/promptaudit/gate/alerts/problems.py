@@ -1,4 +1,4 @@
-"""Turns verdicts on nights and on comparisons with baselines into problems: what is worse, and its figures in one line."""
+"""Turns verdicts on nights and on comparisons with baselines into problems: what is worse, by how much, in one line."""
 
 from __future__ import annotations
 
