@@ -49,7 +49,7 @@ class RuleRow:
 
     @property
     def key(self) -> str:
-        """The measure with the row's other keys. A waiver keeps it as its measure."""
+        """Joins the measure and the row's other keys. A waiver keeps the result as its measure."""
         return " ".join([self.measure, *(f"{name}={value}" for name, value in self.others.items())])
 
 
@@ -88,12 +88,12 @@ class GateResult:
 
     @encoded_property
     def example(self) -> str | None:
-        """A sample that is answered otherwise than on a normal night, with both answers. None without one."""
+        """Shows a sample that is answered otherwise than on a normal night, with both answers. None without one."""
         return None if self.flip is None else self.flip.text
 
     @encoded_property
     def exit_code(self) -> int:
-        """1 if a rule failed, else 3 if one could not be measured, none can be or there is none, else 0."""
+        """Is 1 if a rule failed, else 3 if one could not be measured, none can be or there is none, else 0."""
         outcomes = {rule.outcome for rule in self.rules}
         if "failed" in outcomes:
             return 1
@@ -108,7 +108,7 @@ class GateResult:
 
     @encoded_property
     def headline(self) -> str:
-        """One line with the run and its rules counted by outcome."""
+        """Says in one line the run and how many rules had which outcome."""
         outcome = self.counts if self.rules else "the audit's card has no gate: nothing is checked"
         outcome += f"; {self.blocked}" if self.blocked and not self.rules else ""
         return f"gate of run {self.audit_run_id} of '{cut(self.audit_id, MAX_NAME)}': {outcome}"

@@ -49,12 +49,12 @@ class NightState(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """Its model, task and strategy."""
+        """Joins its model, task and strategy."""
         return self.model_id, self.task_id, self.strategy
 
     @property
     def has_alarm(self) -> bool:
-        """Whether an alarm stands."""
+        """Says whether an alarm stands."""
         return self.memory["since"] is not None
 
 
@@ -203,17 +203,17 @@ class Source:
 
     @property
     def is_first(self) -> bool:
-        """Whether no complete run of the audit is older."""
+        """Says whether no complete run of the audit is older."""
         return self._before is None
 
     @cached_property
     def night(self) -> list[NightFigure]:
-        """The verdicts on the run's figures against normal nights. Empty for an import."""
+        """Reads the verdicts on the run's figures against normal nights. Empty for an import."""
         return [NightFigure.of(row) for row in self.mart("rpt_night_verdicts")]
 
     @property
     def night_before(self) -> list[NightFigure]:
-        """The verdicts on the run before this one. Empty on the first."""
+        """Reads the verdicts on the run before this one. Empty on the first."""
         return (
             []
             if self._before is None
@@ -222,17 +222,17 @@ class Source:
 
     @cached_property
     def night_states(self) -> list[NightState]:
-        """How the run's models, tasks and strategies compare with normal nights. Empty for an import."""
+        """Reads how the run's models, tasks and strategies compare with normal nights. Empty for an import."""
         return _parts(NightState, self.mart("rpt_night_states"))
 
     @property
     def samples_lost(self) -> list[LostSample]:
-        """The samples that the run lost, or may have lost."""
+        """Reads the samples that the run lost, or may have lost."""
         return _parts(LostSample, self.mart("fct_samples_lost"))
 
     @property
     def newest_night(self) -> str | None:
-        """The newest night of the run's audit that was compared with normal nights. None without one."""
+        """Finds the newest night of the run's audit that was compared with normal nights. None without one."""
         rows = self._of("marts.rpt_night_states", sql("gate", "newest_night"), audit_id=self.run.audit_id)
         return rows[0]["audit_run_id"] if rows else None
 

@@ -12,7 +12,7 @@ from promptaudit.system.display.progress import COUNT_MARK, COUNTS, visible
 
 
 def environment() -> dict[str, str]:
-    """Sets the variables by which a command writes counts among its lines. Empty without a terminal or notebook."""
+    """Makes the variables by which a command writes counts among its lines. Empty without a terminal or notebook."""
     return {COUNTS: "1"} if sys.stderr.isatty() or "ipykernel" in sys.modules else {}
 
 

@@ -30,11 +30,11 @@ _TEMPERATURE = re.compile(r" reword at (\S+)\.$")
 
 
 class Callables(ThreadingHTTPServer):
-    """The server of an annotator, and of a paraphraser where there is one.
+    """Serves an annotator, and a paraphraser where there is one.
 
     Attributes:
-        failed: the first exception that a function raised; the request that caused it is asked to come again, and `on_failure`
-            is called.
+        failed: the first exception that a function raised. The request that caused it gets status 503, after which it
+            comes again, and `on_failure` is called.
     """
 
     daemon_threads = True
@@ -48,7 +48,7 @@ class Callables(ThreadingHTTPServer):
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables by which a command finds this server."""
+        """Names the variables by which a command finds this server."""
         return {"OPENAI_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1", KEY: self.key}
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -255,8 +255,8 @@ def prompt_stability(
         seed: of the draws.
 
     Returns:
-        One row a series and number of annotators; the columns are the fields of `udfs.stability.prompt_stability.StabilityRow`,
-        which says what each interval is. No row below two annotators.
+        One row for each series and number of annotators. The columns are the fields of
+        `udfs.stability.prompt_stability.StabilityRow`, which says what each interval is. No row below two annotators.
 
     Raises:
         DataError: as in `krippendorff_alpha`.

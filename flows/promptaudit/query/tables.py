@@ -45,5 +45,5 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence
     for name, width in zip(names, widths, strict=True):
         table.add_column(Text(name), overflow="fold", min_width=width, max_width=width)
     for row in rows:
-        table.add_row(*map(Text, row))  # Text, never markup: what is stored is other people's
+        table.add_row(*map(Text, row))  # Text, never markup: stored words are other people's
     return table

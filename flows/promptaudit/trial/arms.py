@@ -43,7 +43,7 @@ Reworded = Callable[[], Sequence[Proposal]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """The change that is tried: a text added to every instruction, another one, or the task's card as it is edited now."""
+    """The change that is tried: a text added to every instruction, a new instruction, or the task's card as edited."""
 
     added: str | None = None
     instruction: str | None = None

@@ -1,4 +1,4 @@
-"""Measures what a trial changed: each figure before and after with its interval, and the difference on equal samples."""
+"""Measures what a trial changed: figures before and after with intervals, and the difference on the same samples."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ModelEffects:
     strategy: str
     n_samples: int
     n_variants: int
-    when_chosen: float | None  # mean sensitivity of these samples in the base run, where that is of its wordings alone
+    when_chosen: float | None  # mean sensitivity of these samples in the base run, if that has only wordings
     measures: tuple[Effect, ...]
 
 

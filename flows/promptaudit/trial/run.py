@@ -50,7 +50,7 @@ def try_change(
     options: TrialOptions,
     progress: Progress,
 ) -> TrialResult:
-    """Asks the chosen samples under every variant, as it was and changed, once for each trial, and computes the effects."""
+    """Asks the chosen samples under every variant, as it was and changed, and computes the effects; once a trial."""
     trial = plan_trial(settings, registry, options)
     design, warehouse = trial.design, Warehouse(settings.warehouse)
     trial.refuse_unpriced(settings.max_usd)

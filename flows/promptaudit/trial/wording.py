@@ -8,7 +8,7 @@ from promptaudit.trial.plan import TrialOptions
 
 
 def options_of(choices: Choices, n_samples: int) -> TrialOptions:
-    """Makes the options of the trial. Raises UsageError for several groups, or if the original is the chosen wording."""
+    """Makes the options of the trial. Raises UsageError for several groups, and if the original is chosen."""
     choice = choices.only
     if choice.chosen.is_original:
         msg = f"{choice.model_id}, {choice.task_id}, {choice.strategy}: the original is the most accurate wording; nothing to try"

@@ -107,7 +107,7 @@ def take_sheet(
             n_repeated=len(rulings) - len(kept),
             annotators=tuple(sorted({ruling.annotator for ruling in kept})),
         )
-        # what is known may still be unpublished: the command that landed it was stopped
+        # known rulings may still be unpublished: the command that landed it was stopped
         if not n_landed and _are_published(warehouse, audit_run_id, [row["verdict_id"] for row in rows]):
             return replace(taken, agreement=_agreement(warehouse, audit_run_id))
         progress.say("deriving measures")

@@ -20,7 +20,7 @@ class _Accuracy(NamedTuple):
     model_id: str
     judge: str
     accuracy: float
-    variance: float | None  # of one sample there is none
+    variance: float | None  # one sample has none
     n_samples: int
     share_right: float
     share_both_right: float | None

@@ -134,7 +134,7 @@ def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
 
 
 def asked_once(files: Sequence[Read]) -> tuple[list[list[bool]], list[str]]:
-    """Marks for each answer of each file whether it counts, and notes those that do not: copies, and asks that failed.
+    """Marks for each answer of each file whether it counts, and notes the others: copies, and asks that failed.
 
     A copy has the uuid or all of the content of an earlier answer to the same ask of the same model. Where a copy was
     scored again, as `inspect score` does, the last one counts. An ask failed where its sample ended in an error and the

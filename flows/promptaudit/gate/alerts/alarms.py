@@ -34,12 +34,12 @@ class Key(NamedTuple):
 
     @property
     def is_compared(self) -> bool:
-        """Whether it comes from comparing figures with others, and not from the gate."""
+        """Says whether it comes from comparing figures with others, and not from the gate."""
         return self.kind in ("regressed", "changed")
 
     @property
     def place(self) -> Place:
-        """The place at which a comparison would raise it again."""
+        """Names the place at which a comparison would raise it again."""
         return self[1:]
 
     def joins(self, other: Key) -> bool:
@@ -76,7 +76,7 @@ class Problem:
 
     @property
     def key(self) -> Key:
-        """The key of its alarm."""
+        """Makes the key of its alarm."""
         return Key(self.kind, self.model_id, self.task_id, self.strategy, self.measure, self.base_run_id)
 
 

@@ -155,7 +155,7 @@ def main() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError):  # where the system knows such a bound
         import resource
 
-        # of data and not of address space, of which glibc sets aside 128 MB a thread
+        # bounds data and not address space: glibc sets aside 128 MB of the latter a thread
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     if "url" in order:
         call(order["url"], say)

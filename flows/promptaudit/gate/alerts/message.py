@@ -50,7 +50,7 @@ class Night:
     started_at: datetime
     exit_code: int
     report: str | None = None
-    untested: str | None = None  # what could not be held against normal nights
+    untested: str | None = None  # what could not be compared with normal nights
     seal: str | None = None  # of the run's rows and marts, at the time of the message
     example: str | None = None  # of what got worse: a sample with its answers on a normal night and tonight
     example_of: str | None = None  # the model that gave them
@@ -70,7 +70,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The body with the whole seal. A copy of the seal is what the run can be verified against."""
+        """Joins the body and the whole seal. A copy of the seal is what the run can be verified against."""
         return self.body if self.seal is None else f"{self.body}\nSeal: {self.seal}"
 
 

@@ -44,7 +44,7 @@ class Column:
             yield from child.walk()
 
     def raw_columns(self) -> list[str]:
-        """Lists the raw columns below it as `raw.<table>.<column>`, sorted, with those that only decide rows."""
+        """Lists the raw columns below it as `raw.<table>.<column>`, sorted, including ones that only decide rows."""
         return sorted({each.name for each in self.walk() if each.kind == "raw"})
 
 

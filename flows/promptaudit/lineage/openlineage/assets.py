@@ -1,4 +1,4 @@
-"""Names the assets of Prefect: tables that a step lands, marts that it derives with dbt's graph, the copy it publishes."""
+"""Names the assets of Prefect: tables that a step lands, marts it derives with dbt's graph, the copy it publishes."""
 
 from __future__ import annotations
 

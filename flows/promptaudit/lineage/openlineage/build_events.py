@@ -48,7 +48,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
             self.dbt_run_metadata = ParentRunMetadata(run_id=parent[1], job_name=parent[0], job_namespace=JOBS)
 
     def run_events(self) -> list[RunEvent]:
-        """Makes an event for the start of each model that was built, with its SQL, and one for its end, with its columns.
+        """Makes a start of each model that was built, with its SQL, and an end, with the lineage of its columns.
 
         What a model reads is described where it was made: events would be four times as long.
         """

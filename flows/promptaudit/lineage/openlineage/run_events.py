@@ -64,7 +64,7 @@ class FollowedRun:
 
     @property
     def parent(self) -> tuple[str, str] | None:
-        """Job and id of the run. None for several runs."""
+        """Names job and id of the run. None for several runs."""
         return None if self.audit_run_id == SEVERAL else (self.job("run"), run_id_of(self.audit_run_id))
 
 
@@ -172,7 +172,7 @@ def _tables(run: FollowedRun, types: Types, counts: dict[str, int]) -> list[Outp
 
 
 def _files(run: FollowedRun) -> list[InputDataset]:
-    # the files that were imported, else those that the tasks' cards name
+    # the files that were imported, else the ones that the tasks' cards name
     (row,) = run.warehouse.read("select source from raw.audit_runs where audit_run_id = $run", run=run.audit_run_id)
     imported = json.loads(row["source"] or "{}").get("files")  # the source of a trial has its base run instead
     if imported is not None:

@@ -42,7 +42,7 @@ class Sender:
         self._receiver = _Receiver.of_environment(say)
 
     def send(self, events: Iterable[RunEvent]) -> None:
-        """Appends the events to the file, a line each, and hands them on. Raises OSError or RuntimeError if it cannot."""
+        """Appends the events to the file, a line each, and hands them on. Raises OSError or RuntimeError on failure."""
         for each in events:
             self._file.emit(each)
             if self._receiver is not None:

@@ -43,9 +43,9 @@ class Wording:
     mean_completion_tokens: float | None
     choice_rank: int
     is_chosen: bool
-    gain: float | None  # of a grid with gaps there is none
+    gain: float | None  # a grid with gaps has none
     gain_low: float
-    gain_high: float  # of an original that is chosen: of the other wordings
+    gain_high: float  # of the other wordings if the original is chosen
     q_value: float | None
     is_better: bool
     measure_version: int
@@ -88,7 +88,7 @@ class Choice:
 
     @property
     def chosen(self) -> Wording:
-        """The wording to ship: the most accurate one, or the original where none is shown to beat it."""
+        """Picks the wording to ship: the most accurate one, or the original where none is shown to beat it."""
         return self.wordings[0]
 
     @property

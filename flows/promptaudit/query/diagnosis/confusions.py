@@ -33,7 +33,7 @@ class Confusion:
 
     @encoded_property
     def stands_out(self) -> bool:
-        """Whether the interval lies above 5 % of the class's answers and at least three samples said it."""
+        """Says whether the interval lies above 5 % of the class's answers and at least three samples said it."""
         return self.low is not None and self.low > LEAST_RATE and self.n_samples_with_it >= FEWEST_SAMPLES
 
 

@@ -13,7 +13,7 @@ from promptaudit.warehouse import Ask, Row, rows_as
 from promptaudit.warehouse.sql import over, sql
 
 MOST_NIGHTS = 60  # in the report
-# column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
+# column, its word; a figure over fewer is another figure (sensitivity above all). For samples the number planned
 # counts: one that is lost to an error keeps no two nights apart
 DENOMINATORS = (
     ("n_samples", "samples"),
@@ -49,7 +49,7 @@ class NightVerdict(NamedTuple):
 
     @property
     def band(self) -> tuple[float, float] | None:
-        """The normal band: the mean of the normal nights, plus and minus half of the difference's 95 % interval.
+        """Computes the normal band: the mean of normal nights, plus and minus half of the difference's 95 % interval.
 
         None where there is no interval. The band of a measure of logarithms is converted back into counts.
         """

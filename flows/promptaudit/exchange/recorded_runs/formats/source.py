@@ -180,7 +180,7 @@ class ZipMembers:
 
 def _zstd(packed: bytes, limit: int) -> bytes:
     # reads several frames too, and one byte more than the limit, which shows that there is more
-    import pyarrow as pa  # its errors are those of files and values
+    import pyarrow as pa  # its errors are kinds of OSError and ValueError
 
     parts, n_bytes = [], 0
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
