@@ -46,11 +46,11 @@ def fields_asked_for(path: Path, messages: Messages, put_in: Collection[str]) ->
 
 
 def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] = ()) -> DataColumns:
-    """Finds the columns of a CSV, JSONL or Parquet file whose names, in any case, are fields with gold values.
+    """Finds the columns of a CSV, JSONL or Parquet file for fields. Their gold values are in the columns `names`.
 
-    Columns of objects, and of lists of objects or lists, are left out, and a note says so. Of columns among `put_in`,
-    which a prompt puts in, one is the text. Raises DataError for a file that cannot be read, UsageError for one without
-    rows, a text or one of the columns, and for more fields than a task may have.
+    Names match columns in any case. Columns of objects, and of lists of objects or lists, are left out, and a note says
+    so. Of columns among `put_in`, which a prompt puts in, one is the text. Raises DataError for a file that cannot be
+    read, UsageError for one without rows, a text or one of the columns, and for more fields than a task may have.
     """
     frame = read_rows(path)
     columns = {name: _column(name, frame.columns) for name in dict.fromkeys(names)}

@@ -54,7 +54,7 @@ class PromptVariant(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Places it among the variants of its task and strategy."""
+        """Gives its place among the variants of its task and strategy."""
         return self.model_ids[0] if self.model_ids else None, self.paraphrase_temperature, self.variant_index
 
     def is_asked_of(self, model_id: str) -> bool:

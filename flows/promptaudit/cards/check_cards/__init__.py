@@ -1,4 +1,4 @@
-"""Checks an audit's cards and data before anything is asked. `validate`, `plan` and `run` refuse by one list.
+"""Checks an audit's cards and their data before anything is asked: what `validate`, `plan` and `run` refuse is one list.
 
 A run is refused for two kinds of reasons. An error of a card is an error on every machine, and all three commands
 refuse it. What this machine lacks (a key, vLLM, an extra, data that does not ship) is refused only by `run`. `validate`

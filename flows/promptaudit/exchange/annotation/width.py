@@ -66,7 +66,10 @@ class Rectifiable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """Half-widths of a task's widest interval once a sheet is filled in: expected, at most, with all answers ruled."""
+    """Half-widths of a task's widest interval once a sheet is filled in.
+
+    They are the expected one, the most that it can be, and the one with all answers ruled on.
+    """
 
     task_id: str
     model_id: str

@@ -143,9 +143,9 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def grid_of(frame: pl.DataFrame, variants: pl.DataFrame, n_samples: Mapping[str, int]) -> tuple[pl.DataFrame, int]:
     """Finds the repetitions that only some samples were asked for, and counts the cells of all models.
 
-    The frame names the samples of each such repetition. A repetition is one of these where it covers at most half of
-    the samples, and the same samples under every wording that has it; then every later one counts as such too, since a
-    subset was asked again. In any other repetition each sample was asked, and rows that are not there are missing.
+    The frame names the samples of each such repetition. It and every later one must cover at most half of the samples,
+    and the same samples under every wording that has it: a subset was asked again. In any other repetition each sample
+    was asked, and rows that are not there are missing.
     """
     asked = (
         frame.select(*VARIANT, "repetition", "sample_id")

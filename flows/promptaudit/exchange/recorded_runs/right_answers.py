@@ -25,9 +25,9 @@ _WITHOUT_COMMA = re.compile(r"'\s+'|\"\s+\"")
 def right_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """Turns lists into JSON and each gold label into one text, the letter of a choice where there are choices.
 
-    A list of one gold label is that label. Several are references: their samples have no gold label, and the label set
-    is what `labels` lists. For votes, an object of label to number, the label with most counts. Rows of other programs
-    and of exports stay as they are.
+    A list of one gold label is that label. Several are references: their samples have no gold label, and their labels
+    are among the ones that `labels` lists. For votes, an object of label to number, the label with most counts. Rows of
+    other programs and of exports stay as they are.
     """
     notes: list[str] = []
     told = [pl.col(column).is_null() for column in ("program", "kind") if column in frame.columns]

@@ -168,10 +168,10 @@ def changes(
     than its kind; without one, or with not_comparable, it stands and its note says so. An alarm of the gate is over
     when it is no problem, unless tonight could not be measured there, or a waiver covers it.
 
-    Every problem whose key is not open is raised, once. It is news unless an open or newer alarm says the same. So
-    these are no news: a drop against the baseline of a model that also dropped against normal nights or already has a
-    standing alarm (it is the same drop, seen in one more measure); a measure that joins a standing alarm of its group;
-    a rule on comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A recovery is news when
+    Every problem whose key is not open is raised, once. It is news unless another alarm says the same. These are no
+    news: a drop against the baseline of a model that also dropped against normal nights or already has a standing
+    alarm (it is the same drop, seen in one more measure); a measure that joins a standing alarm of its group; a rule on
+    comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A recovery is news when
     nothing like it stands.
     """
     accepted = accepted or {}
@@ -180,9 +180,7 @@ def changes(
     waived: list[Alarm] = []
     over: list[tuple[Alarm, str, bool]] = []
     for alarm in open_alarms:
-        if (
-            alarm.alarm_id in accepted and alarm.key not in by_key
-        ):  # an alarm whose base run is still compared is not over
+        if alarm.alarm_id in accepted and alarm.key not in by_key:  # if its base run is still compared, it stands
             over.append((alarm, accepted[alarm.alarm_id], False))
             continue
         note, reason = _state(alarm.key, by_key, recheck)

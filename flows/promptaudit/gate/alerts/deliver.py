@@ -52,7 +52,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Headers, newurl: str
     ) -> None:
-        pass  # no redirect is followed
+        """Follows no redirect."""
 
 
 def send_all(

@@ -220,7 +220,7 @@ def _series(gathered: Nights, figures: list[Figure], audit: str, measure: str) -
             nights.append(night if now is None else _with_figure(night, now, last, verdict))
             if now is not None and now.figure is not None:
                 last = now
-        if any(night.n_samples is not None for night in nights):  # not only the night before the first has a figure
+        if any(night.n_samples is not None for night in nights):  # else only the night before them has a row
             yield Series(model_id=model_id, task_id=task_id, strategy=strategy, nights=tuple(nights))
 
 

@@ -54,9 +54,7 @@ def _answer(
     place: str, model: str, task: str, sample: str, data: Mapping[str, Any], ruled: Mapping[str, Any]
 ) -> Answer:
     said, prompt = data.get("sampled"), data.get("prompt")
-    ruled_on = ruled.get(
-        "sampled"
-    )  # there may be several samplings, as where a model thinks in one: the matched one counts
+    ruled_on = ruled.get("sampled")  # of several samplings (a model may think in one) the matched one counts
     said = ruled_on if isinstance(ruled_on, str) else said[0] if isinstance(said, list) and said else said
     asked = [each for each in prompt if isinstance(each, dict)] if isinstance(prompt, list) else []
     sent = "\n\n".join(text_of(each.get("content")) or "" for each in asked) if asked else text_of(prompt)
