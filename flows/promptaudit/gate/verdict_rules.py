@@ -61,7 +61,7 @@ def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
 
 
 def check_inside(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
-    """Compares the other models or strategies of a run with the one that a rule names."""
+    """Checks a rule on the other models or strategies of a run, compared with the one that it names."""
     run, groups = source.audit_run_id, source.groups()
     pairs = pairs_inside(rule, groups)
     compared = {pair: source.comparison(run, pair) for pair in pairs}

@@ -59,7 +59,7 @@ def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_K
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     kinds = [answer.variation for answer in answers]
     is_told = all(map(_is_told, answers))
-    if is_told and kinds.count("original") != 1:  # kinds differ from one original, which is missing here
+    if is_told and kinds.count("original") != 1:  # kinds need one original, and here is none or several
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     if is_told:
         first = kinds.index("original")
