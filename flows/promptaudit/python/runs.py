@@ -36,7 +36,7 @@ class Run:
 
     Attributes:
         audit_run_id: its id.
-        audit_id: its audit.
+        audit_id: the id of its audit.
         warehouse: the DuckDB file it lies in.
         is_derived: whether its marts are derived. A run that was only asked is derived, sealed and published when its tables
             or page are first wanted.

@@ -99,7 +99,7 @@ def summary(figure: Compared) -> str:
 
 
 def figures_of(figure: Compared) -> list[str]:
-    """Lists from what to what a measure went, by how much with its interval, and how sure that is, without NULLs.
+    """Lists a measure's figure before and after, the difference with its interval, and how sure it is, without NULLs.
 
     q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
     """
