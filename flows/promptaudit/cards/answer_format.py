@@ -1,7 +1,7 @@
-"""Tells by a few plain rules whether a prompt says how to answer. They know English, and labels in any language.
+"""Decides by a few plain rules whether a prompt says how to answer. They know English, and labels in any language.
 
-A prompt says so where a sentence asks for nothing but the answer ("Reply with the label alone"), for one of the labels ("Answer
-yes or no") or for JSON ("Respond in JSON"), or where the prompt names every label.
+A prompt says so where a sentence asks for nothing but the answer ("Reply with the label alone"), for one of the labels
+("Answer yes or no") or for JSON ("Respond in JSON"), or where the prompt names every label.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
-    """Returns whether a sentence asks for nothing but the answer, for one of the labels, or for JSON, or is a list of labels."""
+    """Checks whether a sentence asks for only the answer, one of the labels or JSON, or is a list of labels."""
     is_list = _LIST.search(sentence) is not None and names_labels(sentence, labels)
     if is_list or _NOTHING_ELSE.search(sentence) or _JSON.search(sentence):
         return True
@@ -58,15 +58,15 @@ def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
 
 
 def _as_answer(label: str) -> str:
-    """Returns the pattern of a label in a sentence; "no" before a noun is none ("give no reasons")."""
+    # "no" before a noun is no answer ("give no reasons")
     alone = r"(?!\s+(?!or\b|and\b|if\b|when\b|otherwise\b)\w)" if label.casefold() == "no" else ""
     return re.escape(label) + alone
 
 
 def names_labels(text: str, labels: Iterable[str]) -> bool:
-    """Returns whether a text names every label as a whole word; labels of one or two characters as they are written.
+    """Checks whether a text names every label as a whole word. Labels of one or two characters must match in case.
 
-    Where there are no labels it names none.
+    Without labels it is False.
     """
     labels = tuple(labels)
     return bool(labels) and all(
@@ -76,7 +76,7 @@ def names_labels(text: str, labels: Iterable[str]) -> bool:
 
 
 def how_to_answer(text: str, labels: Sequence[str]) -> str | None:
-    """Returns the words of a prompt that say how to answer, for the person whose prompt it is; None where none does."""
+    """Quotes the words of a prompt that say how to answer, for the person whose prompt it is. None if none do."""
     for start, end in sentences(text):
         if asks_for_a_form(text[start:end], labels):
             words = " ".join(text[start:end].split())
@@ -85,11 +85,11 @@ def how_to_answer(text: str, labels: Sequence[str]) -> str | None:
 
 
 def json_field(text: str, labels: Sequence[str], answers: Iterable[str] = ()) -> str | None:
-    """Returns the field of the JSON that a prompt asks for in which the label stands; None where it asks for none or shows none.
+    """Finds the field of a prompt's JSON in which the label stands. None where it asks for no JSON or shows none.
 
-    `answers` are those that it shows as examples: where one is an object, JSON is asked for too. The field is the one whose value
-    is a label in an example of the prompt, else names every one, else names one, else the only field, else one of a usual name;
-    a.b for b inside of a.
+    `answers` are the answers that it shows as examples: where one is an object, JSON is asked for too. The field is the
+    one whose value is a label in an example of the prompt, else names every label, else names one, else the only field,
+    else one with a usual name; a.b stands for b inside of a.
     """
     answers = tuple(answers)
     if not _JSON.search(text) and not any(answer.lstrip().startswith("{") for answer in answers):
@@ -105,15 +105,15 @@ def json_field(text: str, labels: Sequence[str], answers: Iterable[str] = ()) ->
 
 
 def asks_for_json(text: str) -> bool:
-    """Returns whether a prompt asks for JSON."""
+    """Checks whether a prompt asks for JSON."""
     return _JSON.search(text) is not None
 
 
 def fields_of_columns(text: str, columns: Iterable[str], answers: Iterable[str] = ()) -> list[str]:
-    """Returns the fields of the JSON that a prompt asks for, as it or its `answers` show it, that are columns in any case.
+    """Finds the fields of a prompt's JSON, shown by it or by `answers`, that are columns in any case.
 
-    They are single values of the outermost object that has any, as answers are read. Where it asks for JSON and shows none,
-    they are the columns that the sentence which asks names as whole words. None for a prompt that asks for no JSON.
+    They are single values of the outermost object that has any, as answers are read. Where it asks for JSON and shows
+    none, they are the columns that the asking sentence names as whole words. Empty for a prompt that asks for no JSON.
     """
     answers = tuple(answers)
     if not asks_for_json(text) and not any(answer.lstrip().startswith("{") for answer in answers):
@@ -128,13 +128,13 @@ def fields_of_columns(text: str, columns: Iterable[str], answers: Iterable[str] 
 
 
 def _fields_shown(text: str) -> list[tuple[str, str]]:
-    """Returns the fields of the objects in a text, each with its value; of what is no JSON, as {"label": <label>}, too."""
+    # also of objects that are no JSON, as {"label": <label>}
     found = [leaf for value in _values_shown(text) for leaf in _leaves(value)]
     return found or [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
 
 
 def _values_shown(text: str) -> Iterator[dict[str, Any]]:
-    """Yields the outermost JSON objects of a text, those alone that nest no deeper than an answer's may."""
+    # the outermost JSON objects, if they nest no deeper than an answer's may
     end = 0
     for start in [match.start() for match in re.finditer(r"\{", text)][:MOST_OBJECTS]:
         if start >= end:
@@ -147,7 +147,7 @@ def _values_shown(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _single_values(value: object, named: Collection[str]) -> list[str]:
-    """Returns the names, of some in lower case, that the outermost object of a value with any has, with a value that is one."""
+    # from the outermost object that has any; `named` holds names in lower case
     if not isinstance(value, dict | list):
         return []
     fields = value if isinstance(value, dict) else {}
@@ -157,17 +157,16 @@ def _single_values(value: object, named: Collection[str]) -> list[str]:
 
 
 def _single_values_written(text: str, named: Collection[str]) -> list[str]:
-    """Returns the same of objects that are no JSON, as {"total": <number>}."""
+    # the same for objects that are no JSON, as {"total": <number>}
     found: list[str] = []
     for _ in range(MOST_NESTED):
         pairs = [pair for example in _OBJECT.findall(text) for pair in _FIELD.findall(example)]
         found = [name for name, value in pairs if value[:1] != "[" and name.casefold() in named] or found
-        text = _OBJECT.sub("[]", text)  # of what is around it, a value that is no single one
+        text = _OBJECT.sub("[]", text)  # to the object around it, this is no single value
     return found
 
 
 def _leaves(fields: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
-    """Yields the path and the text of each value inside of an object."""
     for name, value in fields.items():
         if isinstance(value, dict):
             yield from _leaves(value, f"{path}{name}.")

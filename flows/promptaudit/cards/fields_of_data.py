@@ -1,4 +1,4 @@
-"""Guesses the rule of each field of extraction from what its column holds, and which column is the text."""
+"""Guesses the rule of each field of an extraction from its column's values, and which column is the text."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from promptaudit.udfs.scoring.fields import EMPTY, canonical_value, is_list, ite
 MOST_VALUES = 20
 """Distinct values up to which a column is a choice among them, where each stands three times on average."""
 LONG_WORDS = 6
-"""Words on average from which a column is of texts, which are right where they share enough of them."""
+"""Words on average from which a column holds texts, which are right where they share enough words."""
+# what no number has: a word, and the zero that begins a code
 _AS_TEXT = re.compile(r"[^\W\d_]{4,}|^0\d")
-"""What no number has: a word, and the zero that begins a code."""
 _DAY_AND_MONTH = re.compile(r"\d{1,2}([-/.])\d{1,2}\1\d{4}")
 NESTED = "column '{}' holds objects, or lists of such, which no rule compares: it is no field"
 UNCLEAR = "field '{}': its dates, as 03/04/2024, may be two, so they are compared as texts; write YYYY-MM-DD for the rule date"
 
 
 FEWEST_FIELDS = 2
-"""Columns that a prompt's JSON has to name to be taken for fields: one alone may be that of the label."""
+"""Columns that a prompt's JSON has to name to be taken for fields: one alone may be the label's."""
 
 
 def fields_asked_for(path: Path, messages: Messages, put_in: Collection[str]) -> tuple[str, ...]:
-    """Returns the fields of the JSON that a prompt asks for which are columns of a file, in any case; none below two of them.
+    """Finds the fields of a prompt's JSON that are columns of a file, in any case. Empty below FEWEST_FIELDS.
 
-    Columns that the prompt puts in, and those that are called like an id or a text, are none. Raises as `columns_of_fields`.
+    Columns that the prompt puts in, and columns called like an id or a text, do not count. Raises as
+    `columns_of_fields` does.
     """
     others = {*ID_NAMES, *INPUT_NAMES}
     columns = [column for column in read_rows(path).columns if column not in put_in and column.casefold() not in others]
@@ -45,11 +46,11 @@ def fields_asked_for(path: Path, messages: Messages, put_in: Collection[str]) ->
 
 
 def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] = ()) -> DataColumns:
-    """Returns the columns of a CSV, JSONL or Parquet file whose gold values are in columns of the names, in any case.
+    """Finds the columns of a CSV, JSONL or Parquet file for fields. Their gold values are in the columns `names`.
 
-    Columns of objects, and of lists of these or of lists, are left out, and a note says so. Of columns among `put_in`, which a
-    prompt puts in, one is the text. Raises DataError for a file that cannot be read, UsageError for one without rows, a text or
-    one of the columns, and for more fields than a task may have.
+    Names match columns in any case. Columns of objects, and of lists of objects or lists, are left out, and a note says
+    so. Of columns among `put_in`, which a prompt puts in, one is the text. Raises DataError for a file that cannot be
+    read, UsageError for one without rows, a text or one of the columns, and for more fields than a task may have.
     """
     frame = read_rows(path)
     columns = {name: _column(name, frame.columns) for name in dict.fromkeys(names)}
@@ -82,7 +83,7 @@ def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] 
 
 
 def _column(name: str, columns: Sequence[str]) -> str:
-    """Returns the column of a name, in the same case where there is one."""
+    # the same case counts first
     found = name if name in columns else next((each for each in columns if each.casefold() == name.casefold()), None)
     if found is None:
         msg = f"--fields: no column is called '{name[:80]}'{nearest(name, columns)}"
@@ -91,7 +92,7 @@ def _column(name: str, columns: Sequence[str]) -> str:
 
 
 def rule_of(column: pl.Series) -> Mapping[str, Any]:
-    """Returns the rule of a column as a card has it: what all of its values are, else a choice of few, else texts."""
+    """Finds the rule of a column as a card has it: what all its values are, else a choice of few, else texts."""
     values = _values(column)
     if values and all(map(is_list, values)):
         items = [item for value in values for item in items_of(value) if item not in (None, "")]
@@ -123,7 +124,7 @@ def _values(column: pl.Series) -> list[str]:
 
 
 def _is_nested(values: Sequence[str]) -> bool:
-    """Returns whether all values are objects of JSON, or lists, some of these of objects or lists."""
+    # objects of JSON, or lists of which some hold objects or lists
     is_object = [value.startswith("{") and isinstance(items_of(f"[{value}]")[0], dict) for value in values]
     lists = [items_of(value) for value in values if is_list(value)]
     has_deeper = any(isinstance(item, dict | list) for items in lists for item in items)
@@ -131,7 +132,7 @@ def _is_nested(values: Sequence[str]) -> bool:
 
 
 def _may_be_dates(values: Sequence[str]) -> bool:
-    """Returns whether all values are dates, some of which may be two."""
+    # all values are dates, and some may be two dates
     return bool(values) and all(_DAY_AND_MONTH.fullmatch(value) or _are_all([value], "date") for value in values)
 
 

@@ -35,7 +35,10 @@ class Endpoint:
     model: str
 
     def card(self) -> dict[str, Any]:
-        """Returns the model's card; the key of an endpoint elsewhere comes from OPENAI_API_KEY. Raises UsageError for no URL."""
+        """Makes the model's card. An endpoint elsewhere takes its key from OPENAI_API_KEY.
+
+        Raises UsageError for no URL.
+        """
         here = _host_of(self.url) in LOOPBACK
         card: dict[str, Any] = {"engine": "openai_api", "model": self.model, "base_url": self.url}
         own = {"price": "free"} if here else {"api_key_env": "OPENAI_API_KEY"}
@@ -43,12 +46,11 @@ class Endpoint:
 
 
 def _host_of(url: str) -> str:
-    """Returns the host of an http or https address; raises UsageError for another text."""
     try:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return parts.hostname
-    except ValueError:  # of an address or a port that cannot be
+    except ValueError:  # an impossible address or port
         pass
     msg = f"--url {url[:200]!r}: not an http or https address such as http://127.0.0.1:8000/v1"
     raise UsageError(msg)
@@ -57,10 +59,10 @@ def _host_of(url: str) -> str:
 def scaffold_for(
     folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, endpoint: Endpoint | None
 ) -> list[Path]:
-    """Writes the starter's cards with a user's data, a copy of it, as the task and an endpoint as the model.
+    """Writes the starter's cards with a copy of a user's data as the task and an endpoint as the model.
 
-    Without an endpoint the offline models are audited; a prompt that is complete is asked under the strategy that adds nothing.
-    Returns what was written.
+    Without an endpoint the offline models are audited. A complete prompt is asked under the strategy that adds nothing.
+    Lists the files written.
     """
     model = None if endpoint is None else endpoint.card()
     written = scaffold(folder)
@@ -74,7 +76,6 @@ def scaffold_for(
 
 
 def _put_in(folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, model: dict[str, Any] | None) -> Path:
-    """Puts data and model into the starter's cards; returns where the data stands."""
     copied = folder / "datasets" / f"mine{ending_of(data)}"
     shutil.copyfile(data, copied)
     fields: dict[str, Any] = {"path": f"datasets/{copied.name}", "input": columns.input}
@@ -99,26 +100,24 @@ def _put_in(folder: Path, data: Path, columns: DataColumns, prompt: TaskPrompt, 
 
 
 def _field(body: Mapping[str, Any]) -> object:
-    """Returns a field as a card has it: its rule alone where it has nothing else."""
     return body["rule"] if len(body) == 1 else dict(body)
 
 
 def _rewrite_audit(path: Path, changes: dict[str, Any]) -> None:
-    """Puts other fields into the starter's audit."""
     card: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))["mine"]
     _rewrite(path, {"mine": {**card, **changes}})
 
 
 def _rewrite(path: Path, cards: dict[str, Any]) -> None:
-    """Puts other cards into a starter's file, under its first line, which names the schema."""
+    # under the file's first line, which names the schema
     first = path.read_text(encoding="utf-8").splitlines()[0]
     write_cards(path, cards, first)
 
 
 def scaffold(folder: Path) -> list[Path]:
-    """Copies the starter cards into `folder`, and beside them the schemas of card files that they name for editors.
+    """Copies the starter cards into `folder`, with the schemas of card files that they name for editors.
 
-    Returns what was written. Refuses a folder that holds something.
+    Lists the files written. Raises UsageError for a folder that holds something.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         msg = f"{folder} is there already and not empty; name another folder"

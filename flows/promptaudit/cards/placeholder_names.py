@@ -1,4 +1,4 @@
-"""Puts the placeholders of a user's prompt, `{column}` or `{{column}}`, under the names that cards have for them."""
+"""Renames the placeholders of a user's prompt, `{column}` or `{{column}}`, to the names that cards have for them."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def names_in_braces(prompt: ChatPrompt) -> frozenset[str]:
-    """Returns what stands in single or double braces anywhere in a prompt, columns or not."""
+    """Collects what stands in single or double braces anywhere in a prompt, columns or not."""
     found = (match for _, text in prompt.messages for match in _BRACES.finditer(text))
     return frozenset((match[1] or match[2]).strip() for match in found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceholderNames:
-    """By column that a prompt puts in the name that its card has for it.
+    """Maps each column that a prompt puts in to the name that its card has for it.
 
-    `is_escaped` says that the prompt has other braces doubled, as Python's formatting wants them.
+    `is_escaped` says that the prompt doubles its other braces, as Python's formatting wants.
     """
 
     of_cards: Mapping[str, str]
     is_escaped: bool
 
     def put(self, text: str) -> str:
-        """Returns a text with its placeholders under the names of cards; every other brace is text."""
+        """Renames the placeholders of a text as cards do. Every other brace is text."""
         return (_ESCAPED if self.is_escaped else _BRACES).sub(self._braces, text)
 
     def _braces(self, match: re.Match[str]) -> str:
@@ -48,12 +48,12 @@ class PlaceholderNames:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Returns `columns` of a card's data: its own name to the column, where they differ."""
+        """Makes `columns` of a card's data: the card's name to the column, where they differ."""
         return {name: column for column, name in self.of_cards.items() if name not in (column, INPUT)}
 
 
 def names_of(prompt: ChatPrompt, columns: DataColumns) -> PlaceholderNames:
-    """Returns the names that the card of a prompt has for the columns of its data; {input} is the text where no column is.
+    """Names the columns of the data as the prompt's card does. {input} is the text where no column has this name.
 
     Raises UsageError where no placeholder stands for the text.
     """
@@ -74,7 +74,7 @@ def names_of(prompt: ChatPrompt, columns: DataColumns) -> PlaceholderNames:
 
 
 def _free(column: str, taken: Collection[str]) -> str:
-    """Returns a name for a column that a card can put in braces: its own, where that is one."""
+    # the column's own name where a card can put it in braces
     if _PLAIN.fullmatch(column) and column not in (INPUT, *OF_CARDS):
         return column
     name = "column_" + re.sub(r"[^A-Za-z0-9_]+", "_", column).strip("_")
@@ -84,7 +84,7 @@ def _free(column: str, taken: Collection[str]) -> str:
 
 
 def _is_escaped(texts: Iterable[str], names: Collection[str]) -> bool:
-    """Returns whether every brace is one of a single-braced column or doubled, and some are doubled: Python's formatting."""
+    # as in Python's formatting every brace is a column's single one or doubled, and some are doubled
     n_doubled = 0
     for text in texts:
         if any(match[1] is not None and match[1].strip() in names for match in _BRACES.finditer(text)):
@@ -98,7 +98,7 @@ def _is_escaped(texts: Iterable[str], names: Collection[str]) -> bool:
 
 
 def unknown_names(prompt: ChatPrompt, texts: Iterable[str], names: PlaceholderNames) -> list[str]:
-    """Returns what looks like a placeholder and is none.
+    """Lists what looks like a placeholder and is none.
 
     Raises UsageError for a name that cards fill themselves, in a text under the names of cards.
     """

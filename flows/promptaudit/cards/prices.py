@@ -1,4 +1,4 @@
-"""What a request costs: the card's price, else the price library's, else nothing is claimed."""
+"""Prices requests: by the card's price, else the price library's, else not at all."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FREE = Price(input_usd_per_mtok=0, output_usd_per_mtok=0)
 
 
 def price_of(card: ModelCard) -> Price | None:
-    """Returns US dollars a million tokens; None where neither the card nor the library knows.
+    """Finds the price in US dollars per million tokens. None where neither the card nor the library knows it.
 
-    A card's own price is taken as written. What this machine answers is free: recorded, embedded, a server started here.
-    What a vLLM or a llama.cpp elsewhere or a function of the user's own costs no library knows. Providers halve what they
-    list for batches.
+    A card's own price is taken as written. What this machine answers is free: recorded, embedded, a server started
+    here. No library knows the cost of a vLLM or a llama.cpp elsewhere, or of a user's own function. Batches cost half
+    of what providers list.
     """
     if card.price is not None:
         return card.price
@@ -48,12 +48,12 @@ def _from_library(model: str) -> Price | None:
 
 
 def usd_of(price: Price, tokens_in: float, tokens_out: float) -> float:
-    """Returns the US dollars of so many tokens of prompt and of answer."""
+    """Computes the US dollars of so many tokens of prompt and of answer."""
     return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
 
 
 def cost_of(answer: Answer, price: Price | None) -> float | None:
-    """Returns the US dollars of an answer, with those discarded before it; None where the price or the tokens are unknown."""
+    """Computes the US dollars of an answer and of discarded ones before it. None if price or tokens are unknown."""
     if price is None:
         return None
     if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
@@ -65,22 +65,22 @@ def cost_of(answer: Answer, price: Price | None) -> float | None:
 
 
 def paid_for(answer: Answer, price: Price | None) -> float | None:
-    """Returns what an answer is paid with: as `cost_of`, and 0 for one without a completion, since what fails is not paid."""
+    """Computes what is paid for an answer: as `cost_of`, and 0 without a completion, since failures are not paid."""
     return 0.0 if answer.completion is None else cost_of(answer, price)
 
 
 def prompt_bytes(messages: Messages, answer_schema: str | None = None) -> int:
-    """Returns bytes of a prompt and what a chat template adds: no tokenizer makes more tokens of it."""
+    """Counts the bytes of a prompt with what a chat template adds. No tokenizer makes more tokens of it."""
     texts = [content for _, content in messages] + ([answer_schema] if answer_schema else [])
     return sum(BYTES_A_MESSAGE + len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def prompt_tokens(messages: Messages) -> int:
-    """Returns estimated tokens of a prompt, by its length."""
+    """Estimates the tokens of a prompt by its length."""
     return sum(TOKENS_A_MESSAGE + math.ceil(len(content) / CHARACTERS_A_TOKEN) for _, content in messages)
 
 
 def completion_tokens(card: ModelCard, labels: Sequence[str]) -> int:
-    """Returns estimated tokens of an answer: a label, at most what the card allows."""
+    """Estimates the tokens of an answer: a label, at most what the card allows."""
     longest = max((len(json.dumps(label)) for label in labels), default=0)
     return min(card.sampling.token_cap or 10**9, math.ceil(longest / CHARACTERS_A_TOKEN) + 1)

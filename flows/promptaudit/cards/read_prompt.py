@@ -1,4 +1,4 @@
-"""Reads a chat prompt of a user's: a JSON or YAML file in the form of OpenAI's `messages`."""
+"""Reads a user's chat prompt: a JSON or YAML file in the form of OpenAI's `messages`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOOLS = ("tools", "tool_choice", "tool_calls", "tool_call_id", "functions", "fun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatPrompt:
-    """The messages of a file, as they stand there, and the names of what stands beside them."""
+    """The messages of a file, as they stand there, and the names of the other fields there."""
 
     file: str
     messages: Messages
@@ -27,10 +27,10 @@ class ChatPrompt:
 
 
 def read_prompt(path: Path) -> ChatPrompt:
-    """Returns the prompt of a file: a list of messages with role and content, or an object with such `messages`.
+    """Reads the prompt of a file: a list of messages with role and content, or an object with such `messages`.
 
-    A content may be a list of text parts, which stand in lines of their own. Raises DataError, or CardError for no YAML, naming
-    the file and the field.
+    A content may be a list of text parts, each of which becomes a line of its own. Raises DataError, or CardError for
+    no YAML, naming the file and the field.
     """
     file = str(path)
     value = read_value(path, file)
@@ -53,14 +53,12 @@ def _refuse(where: str, what: str) -> NoReturn:
 
 
 def _refuse_tools(fields: dict[str, Any], where: str) -> None:
-    """Raises DataError for a field that offers or calls tools."""
     name = next((name for name in TOOLS if fields.get(name)), None)
     if name is not None:
         _refuse(f"{where}: {name}", "tools are not taken; a prompt is text alone")
 
 
 def _message(value: object, where: str) -> tuple[str, str]:
-    """Returns the role and the text of one message."""
     if not isinstance(value, dict):
         _refuse(where, "a message is an object with role and content")
     _refuse_tools(value, where)
@@ -76,7 +74,6 @@ def _message(value: object, where: str) -> tuple[str, str]:
 
 
 def _text(content: object, where: str) -> str:
-    """Returns a content as one text."""
     if isinstance(content, list):
         return "\n".join(_part(each, f"{where}.{place}") for place, each in enumerate(content))
     if not isinstance(content, str):
@@ -87,7 +84,6 @@ def _text(content: object, where: str) -> str:
 
 
 def _part(part: object, where: str) -> str:
-    """Returns the text of one part of a content."""
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(part, dict) or kind != "text" or not isinstance(part.get("text"), str):
         found = f"a part of type {str(kind)[:40]!r}" if kind not in (None, "text") else "no text part"

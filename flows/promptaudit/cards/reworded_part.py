@@ -1,9 +1,10 @@
 """Finds the part of a chat prompt that is reworded: its `instruction`.
 
-What says who the model is ("You are a helpful assistant.") or how to answer is left as it is, and so are captions, lists,
-examples in braces and the text of the sample: a candidate is what stands between those in the system text, or else in the last
-user turn. Where nothing does, who the model is may be reworded, and where there is nothing else how to answer too. Where
-every sentence has an example in braces, it is what one says before it comes to the form of the answer.
+What says who the model is ("You are a helpful assistant.") or how to answer is left as it is, and so are captions,
+lists, examples in braces and the text of the sample. A candidate is what stands between them in the system text, or
+else in the last user turn. Without one, the text that says who the model is may be reworded, and after that the text
+that says how to answer. Where every sentence has an example in braces, the candidate is what a sentence says before it
+comes to the form of the answer.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ _PERSONA = re.compile(r"(?:you are|you're|act as)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a prompt: in which message, and from where to where."""
+    """A part of a prompt: its message, its start and its end."""
 
     message: int
     start: int
     end: int
 
     def of(self, messages: Messages) -> str:
-        """Returns its text."""
+        """Cuts the part's text out of the messages."""
         return messages[self.message][1][self.start : self.end]
 
 
 def candidates(messages: Messages, labels: Sequence[str]) -> list[Part]:
-    """Returns the parts that may be reworded, the one that is reworded where nobody chooses first."""
+    """Lists the parts that may be reworded. The first is the default where nobody chooses."""
     asked = [place for place, (role, _) in enumerate(messages) if role == "user"][-1:]
     system = [place for place, (role, _) in enumerate(messages) if role in SYSTEM]
 
@@ -66,7 +67,7 @@ def candidates(messages: Messages, labels: Sequence[str]) -> list[Part]:
 def _runs(
     messages: Messages, place: int, is_left: Callable[[str], bool], *, has_example: bool = False
 ) -> Iterator[Part]:
-    """Yields each run of sentences of a message that may be reworded; with `has_example`, the beginnings of those with one."""
+    # with `has_example`, only the beginnings of sentences that have one
     text = messages[place][1]
     run: list[tuple[int, int]] = []
     for start, end in sentences(text):
@@ -81,7 +82,7 @@ def _runs(
 
 
 def _n_reworded(sentence: str, is_left: Callable[[str], bool]) -> int:
-    """Returns how many characters of a sentence or line may be reworded: all, none, or what stands in front of the text."""
+    # all characters, none, or what stands in front of the sample's text
     told = sentence.strip()
     is_caption = len(told) <= LONGEST_CAPTION and _CAPTION.fullmatch(told) is not None
     if is_caption or _OF_A_LIST.match(told) or is_left(told):
@@ -95,7 +96,7 @@ def _n_reworded(sentence: str, is_left: Callable[[str], bool]) -> int:
 
 
 def _n_before_form(sentence: str) -> int:
-    """Returns how many characters of a sentence stand before an example in braces, and before it says to answer like that."""
+    # up to the example in braces, and up to the words that ask to answer like it
     example = _EXAMPLE.search(sentence)
     if example is None or _OF_A_LIST.match(sentence.strip()) or _BEGINS_AS_CAPTION.match(sentence.strip()):
         return 0
@@ -105,14 +106,13 @@ def _n_before_form(sentence: str) -> int:
 
 
 def _trimmed(text: str, place: int, run: Sequence[tuple[int, int]]) -> Part:
-    """Returns a run without the white space around it."""
     start, end = run[0][0], run[-1][1]
     within = text[start:end]
     return Part(place, start + len(within) - len(within.lstrip()), end - len(within) + len(within.rstrip()))
 
 
 def named_part(messages: Messages, text: str, file: str) -> Part:
-    """Returns where a text stands in the system and user turns; raises UsageError unless that is in exactly one place."""
+    """Finds where a text stands in the system and user turns. Raises UsageError unless it is exactly one place."""
     turns = [place for place, (role, _) in enumerate(messages) if role != "assistant"]
     found = [
         Part(place, match.start(), match.end())
@@ -131,7 +131,6 @@ def named_part(messages: Messages, text: str, file: str) -> Part:
 
 
 def _nearest(messages: Messages, turns: Sequence[int], text: str) -> str:
-    """Returns the sentence that is most like a text, for a message."""
     whole = [messages[place][1] for place in turns]
     parts = [each[start:end].strip()[:MOST_COMPARED] for each in whole for start, end in sentences(each)]
     parts = [part for part in parts if part][:MOST_COMPARED]
@@ -144,7 +143,7 @@ def _shown(text: str) -> str:
 
 
 def placed(messages: Messages, part: Part, file: str) -> Messages:
-    """Returns the messages with {instruction} in place of a part; raises UsageError where that would cut a placeholder in two."""
+    """Puts {instruction} in place of a part. Raises UsageError where that would cut a placeholder in two."""
     role, text = messages[part.message]
     before, after = text[: part.start], text[part.end :]
     names = [name for each in (before, part.of(messages), after) for name in placeholders(each)]

@@ -1,4 +1,4 @@
-"""Who rewords the prompts of an audit, which of its models are asked the rewordings, and how many variants there are."""
+"""Decides who rewords an audit's prompts and which models are asked the rewordings, and counts the variants."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Rewording:
 
     @property
     def own_of(self) -> str | None:
-        """Returns the model that rewords its own prompts; None where the wordings are for every model."""
+        """Names the model that rewords its own prompts. None where the wordings are for every model."""
         return self.model_ids[0] if self.model_ids else None
 
 
 def rewordings_of(rephraser: RephraserCard | None, models: Mapping[str, ModelCard]) -> list[Rewording]:
-    """Returns who rewords the prompts of these audited models: one rephraser for all, or each model its own."""
+    """Decides who rewords the prompts of these audited models: one rephraser for all, or each model its own."""
     if rephraser is None or not rephraser.is_self:
         return [Rewording(card=rephraser)]
     asked: dict[str, list[str]] = {}
@@ -50,10 +50,10 @@ def rewordings_of(rephraser: RephraserCard | None, models: Mapping[str, ModelCar
 
 
 def owners_of(models: Mapping[str, ModelCard]) -> dict[str, str]:
-    """Returns for each model the one whose rewordings it is asked; nothing where none of them can reword.
+    """Maps each model to the one whose rewordings it is asked. Empty where none of them can reword.
 
     A model that can reword is asked its own. One that perturbs another's answers needs the other's prompts. Any other
-    (an embedded annotator, recorded answers, a function) is asked those of the first that can.
+    (an embedded annotator, recorded answers, a function) is asked the rewordings of the first model that can.
     """
     rewords = [name for name, card in models.items() if not card.is_in_process]
     if not rewords:
@@ -72,7 +72,7 @@ def owners_of(models: Mapping[str, ModelCard]) -> dict[str, str]:
 
 
 def n_wordings_wanted(audit: AuditCard, templates: TemplateCard | None) -> int:
-    """Returns how many wordings of a task an audit asks under one strategy, where its rephraser finds as many as are wanted.
+    """Counts the wordings of a task under one strategy, if the rephraser finds as many as are wanted.
 
     Args:
         audit: its card.
@@ -88,7 +88,7 @@ def n_wordings_wanted(audit: AuditCard, templates: TemplateCard | None) -> int:
 def n_variants(
     audit: AuditCard, task: TaskCard, strategy: str, templates: TemplateCard | None, chosen: ChosenSamples
 ) -> int:
-    """Returns how many variants of a task are asked under a strategy, where its rephraser finds as many as are wanted."""
+    """Counts the variants of a task under a strategy, if the rephraser finds as many as are wanted."""
     n_wordings = n_wordings_wanted(audit, templates)
     n_settings = sum(
         1 for _ in settings(audit.rephrasing, original_of(task, strategy, templates, chosen, audit.rephrasing))

@@ -1,4 +1,4 @@
-"""Guesses from a file of a user's which column is the text, which the gold label and which the id."""
+"""Guesses which columns of a user's file are the text, the gold label and the id."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataColumns:
-    """The columns of a file by what they are for, the labels of its gold column in their order, and the names of all columns.
+    """The columns of a file by their purpose, the labels of its gold column in order, and the names of all columns.
 
-    `fields` are those of extraction, as a card has them; there are no labels then. `notes` are for the person whose file it is.
+    `fields` are the fields of an extraction, as a card has them; there are no labels then. `notes` are for the person
+    whose file it is.
     """
 
     input: str
@@ -40,7 +41,7 @@ class DataColumns:
 
     @property
     def sentence(self) -> str:
-        """Returns what was found, for the person whose file it is."""
+        """Says what was found, for the person whose file it is."""
         key = "the row's number as id" if self.id is None else f"id '{self.id}'"
         if self.fields:
             fields = ", ".join(itertools.starmap(_told, self.fields.items()))
@@ -52,11 +53,11 @@ class DataColumns:
 
 
 def columns_of(path: Path, labels: Sequence[str] = (), put_in: Collection[str] = ()) -> DataColumns:
-    """Returns the columns of a CSV, JSONL or Parquet file: by their names where they are usual ones, else by what they hold.
+    """Finds the columns of a CSV, JSONL or Parquet file: by their usual names, else by what they hold.
 
-    The gold label is a column of few distinct values, the text the longest on average, the id a column without a repeated
-    value. `labels` are the label set; without them it is what the gold column holds. Of columns among `put_in`, which a prompt
-    puts in, one is the text and none is the gold label.
+    The gold label is a column of few distinct values, the text the longest on average, the id a column without a
+    repeated value. `labels` are the label set; without them it is what the gold column holds. Of columns among
+    `put_in`, which a prompt puts in, one is the text and none is the gold label.
 
     Raises:
         DataError: the file cannot be read.
@@ -77,7 +78,7 @@ def columns_of(path: Path, labels: Sequence[str] = (), put_in: Collection[str] =
 
 
 def read_rows(path: Path) -> pl.DataFrame:
-    """Returns the rows of a file; raises DataError where it cannot be read, UsageError where it has none."""
+    """Reads the rows of a file. Raises DataError where it cannot be read, UsageError where it has none."""
     frame = read_text_table(path)
     if frame.is_empty():
         msg = f"{path}: no rows"
@@ -88,7 +89,7 @@ def read_rows(path: Path) -> pl.DataFrame:
 def text_and_key(
     frame: pl.DataFrame, path: Path, gold: Collection[str], put_in: Collection[str]
 ) -> tuple[str, str | None]:
-    """Returns the column of the text and that of the id, None without one; raises UsageError where none is left for the text."""
+    """Finds the columns of the text and of the id (None without one). Raises UsageError if the text has none."""
     key = _key(frame)
     put = [column for column in frame.columns if column in put_in]
     texts = [column for column in put or frame.columns if column != key and column not in gold]
@@ -104,7 +105,7 @@ def _key(frame: pl.DataFrame) -> str | None:
 
 
 def split_labels(text: str | None, option: str = "--labels") -> tuple[str, ...]:
-    """Returns the labels of `a,b`, or of a JSON list, which may hold labels with commas."""
+    """Splits `a,b`, or a JSON list, which may hold labels with commas. Raises UsageError for a broken list."""
     if not text:
         return ()
     if not text.lstrip().startswith("["):
@@ -117,36 +118,32 @@ def split_labels(text: str | None, option: str = "--labels") -> tuple[str, ...]:
 
 
 def _listed(frame: pl.DataFrame) -> str:
-    """Returns the first columns of a file, for a message."""
     shown = ", ".join(repr(name[:80]) for name in frame.columns[:MOST_SHOWN])
     return shown if frame.width <= MOST_SHOWN else f"{shown}, ..."
 
 
 def _told(name: str, field: Mapping[str, Any]) -> str:
-    """Returns a field with its rule, and with its column where that has another name."""
+    # the column is named where it differs from the field
     rule = f"one of {', '.join(map(_quoted, field['values']))}" if "values" in field else field["rule"]
     rule += ", in lists" if field.get("list") else ""
     return f"{_quoted(name)} ({rule}{', of column ' + repr(field['gold'][:80]) if 'gold' in field else ''})"
 
 
 def _quoted(label: str) -> str:
-    """Returns a label as it stands in a list, in quotes where it holds more than words."""
     return label if label.replace(" ", "").isalnum() else repr(label[:80])
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """Returns the columns that have one of the names, in the names' order."""
     return [column for name in names for column in frame.columns if column.strip().casefold() == name]
 
 
 def _values(frame: pl.DataFrame, column: str) -> list[str]:
-    """Returns what a column holds, each value once, trimmed, in the order of its rows; what is missing left out."""
+    # each value once, trimmed, in the order of the rows; blanks are left out
     values = frame[column].drop_nulls().str.strip_chars().unique(maintain_order=True)
     return list({composed(value): value for value in reversed(values.to_list()) if value}.values())[::-1]
 
 
 def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | None:
-    """Returns the column of the gold label; None where no column holds labels alone."""
     usual = _named(frame, GOLD_NAMES)
     others = [column for column in reversed(frame.columns) if column not in usual]
     for column in (*usual, *others):

@@ -1,4 +1,4 @@
-"""Says how a user's prompt becomes the prompt of a task card: what is reworded, what is added to it, how answers are read."""
+"""Turns a user's prompt into the prompt of a task card: what is reworded, what is added, how answers are read."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ FIELDS_FORMAT = "Reply with a JSON object with the fields {names}, and nothing e
 MOST_SHOWN, MOST_NAMES = 160, 5
 CARD = "tasks/mine.yml"
 Choose = Callable[[Sequence[str]], str]
-"""Is given the texts that may be reworded, the likeliest first; returns the one to reword, or another text of the prompt."""
+"""Takes the texts that may be reworded, the likeliest first, and gives one of them or another text of the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPrompt:
-    """The prompt of a task card. `is_complete` says that nothing is added to it: no line of labels and no output format.
+    """The prompt of a task card. If `is_complete`, nothing is added to it: no line of labels and no output format.
 
-    `asked_fields` are those of extraction, whose answers need no reader.
+    `asked_fields` are the fields of an extraction, whose answers need no reader.
     """
 
     instruction: str
@@ -38,11 +38,11 @@ class TaskPrompt:
     columns: Mapping[str, str] = field(default_factory=dict)
     asked_fields: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
-    """What there is to say of it."""
+    """Remarks about the prompt for the user."""
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Returns the fields of the card that say what is sent and how answers are read."""
+        """Lists the fields of the card that say what is sent and how answers are read."""
         added = {"labels_line": "none"} if self.is_complete else {"output_format": OUTPUT_FORMAT}
         if self.asked_fields:
             names = listed_in_words(self.asked_fields)
@@ -58,7 +58,7 @@ class TaskPrompt:
 
 
 def prompt_of_instruction(instruction: str | None, labels: Sequence[str]) -> TaskPrompt:
-    """Returns the prompt of an instruction alone; what says how to answer is sent as it stands."""
+    """Makes the prompt of an instruction alone. If it says how to answer, it is sent as it stands."""
     text = instruction or INSTRUCTION
     how = how_to_answer(text, labels)
     return TaskPrompt(
@@ -75,7 +75,7 @@ RECOGNISED = (
 
 
 def prompt_of_fields(instruction: str | None, fields: Sequence[str], *, is_recognised: bool = False) -> TaskPrompt:
-    """Returns the prompt of an instruction that asks for fields; what asks for JSON is sent as it stands.
+    """Makes the prompt of an instruction that asks for fields. If it asks for JSON, it is sent as it stands.
 
     is_recognised: nobody named the fields.
     """
@@ -94,7 +94,7 @@ def prompt_of_fields(instruction: str | None, fields: Sequence[str], *, is_recog
 
 
 def listed_in_words(names: Sequence[str]) -> str:
-    """Returns names as a sentence lists them: a, b and c."""
+    """Joins names as a sentence lists them: a, b and c."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
@@ -106,11 +106,11 @@ def prompt_of_chat(
     *,
     is_recognised: bool = False,
 ) -> TaskPrompt:
-    """Returns the prompt of a chat, to which nothing is added: its messages, with {instruction} for what is reworded.
+    """Makes the prompt of a chat, to which nothing is added: its messages, with {instruction} for what is reworded.
 
-    That is `instruction`, else what `choose` returns, else the first of the texts that may be reworded. Raises UsageError where
-    it does not stand in exactly one place, or no placeholder stands for the text of a sample. `is_recognised` says that
-    nobody named the fields, which are those of the prompt's JSON.
+    What is reworded is `instruction`, else the choice of `choose`, else the first of the texts that may be reworded.
+    Raises UsageError where it does not stand in exactly one place, or no placeholder stands for the text of a sample.
+    `is_recognised` says that nobody named the fields, which are the fields of the prompt's JSON.
     """
     names = names_of(prompt, columns)
     messages = tuple((role, names.put(text)) for role, text in prompt.messages)
@@ -148,7 +148,6 @@ def _part(
     instruction: str | None,
     choose: Choose | None,
 ) -> Part:
-    """Returns the part of the messages that is reworded."""
     if instruction is not None:
         return named_part(messages, names.put(instruction.strip()), prompt.file)
     found = candidates(messages, labels)
@@ -161,7 +160,6 @@ def _part(
 
 
 def _lines_of(prompt: ChatPrompt, names: PlaceholderNames, unknown: Sequence[str], columns: DataColumns) -> list[str]:
-    """Returns what there is to say of braces and of fields beside the messages."""
     further = [column for column in names.of_cards if column not in (columns.input, INPUT)]
     lines = [f"put in beside the text: columns {_listed(map(repr, further))}"] if further else []
     if names.is_escaped:

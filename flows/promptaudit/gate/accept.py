@@ -1,4 +1,4 @@
-"""Lands what people decide about a run: that what it fails is accepted for a while, that it is a baseline from now on."""
+"""Lands people's decisions about a run: its failures are accepted for a while, or it is a baseline from now on."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def waive_run(
     max_age: str | None = None,
     now: datetime | None = None,
 ) -> AcceptResult:
-    """Accepts every row that a run fails a rule by, until a day (that day included) or an instant in UTC, and publishes.
+    """Accepts every row by which a run fails a rule, until a day (included) or an instant in UTC, and publishes.
 
     The rule passes for these rows in later runs too. The same again lands nothing.
 
@@ -123,7 +123,7 @@ def waive_run(
 
 
 def pin_run(settings: Settings, run: str | None, name: str, reason: str | None, progress: Progress) -> PinResult:
-    """Makes a complete run the baseline of its audit under a name, in place of the one that was, and publishes.
+    """Makes a complete run the baseline of its audit under a name, in place of the one before, and publishes.
 
     Raises:
         UsageError: the name could be read as something else: a run's id, `latest`, `last_night`, an audit.
@@ -151,7 +151,7 @@ def pin_run(settings: Settings, run: str | None, name: str, reason: str | None, 
 
 
 def reason_of(text: str) -> str:
-    """Returns why something is accepted, on one line; raises UsageError where nothing, or too much, is said."""
+    """Puts a reason on one line. Raises UsageError where it is empty or has more than MAX_REASON characters."""
     reason = " ".join(text.split())
     if not reason or len(reason) > MAX_REASON:
         msg = f"--reason: 1 to {MAX_REASON} characters say why, for whoever reads it later"
@@ -160,7 +160,6 @@ def reason_of(text: str) -> str:
 
 
 def _until(text: str, moment: datetime) -> datetime:
-    """Returns the end of a day, or an instant, in UTC."""
     given = text.strip()
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", given):

@@ -1,4 +1,4 @@
-"""Whether somebody may sign a candidate: each figure of a comparison is no worse than the base's, by its interval."""
+"""Decides whether a candidate may be signed: no figure of a comparison is worse than the base's, by its interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERY = "all"
 
 
 def parse_approval(measure: str) -> SameRule:
-    """Returns the rule `no worse on MEASURE than base`, or the one on every measure for `all`; raises UsageError."""
+    """Parses the rule `no worse on MEASURE than base`, or on every measure for `all`. Raises UsageError."""
     on = "" if measure == EVERY else f' on "{measure}"'
     try:
         rule = parse_rule(f"no worse{on} than base")
@@ -29,7 +29,7 @@ def parse_approval(measure: str) -> SameRule:
 
 
 def approve(rule: SameRule, comparison: RunComparison, base: str) -> RuleResult:
-    """Holds every figure of a comparison against the rule; `base` is what the base was called."""
+    """Checks every figure of a comparison against the rule. `base` is the name of the base."""
     figures = comparison.figures
     groups = {figure.group for figure in figures}
     return check_comparison(rule, figures, f"against {cut(base)}", groups, groups)

@@ -1,4 +1,4 @@
-"""The gate: holds a run's published figures, and its comparisons, against the rules of its audit's card.
+"""Checks a run's published figures and comparisons against the rules of its audit's card: the gate.
 
 A rule holds for every row that it selects. What has no row or no figure, and a run that is too old or not complete, is
 unmeasured: never a pass. Queries are our own words; what rules name is looked up in the rows that they return.
@@ -38,7 +38,7 @@ def check_run(
     now: datetime | None = None,
     comparison_ids: Collection[str] = (),
 ) -> GateResult:
-    """Returns what a gate says of a run; writes nothing.
+    """Checks a run against its gate; writes nothing.
 
     Args:
         warehouse: the writer's file; the published copy beside it is what is read.
@@ -87,7 +87,7 @@ def _result(rule: Rule, source: Source) -> RuleResult:
 
 
 def _landed(run: GatedRun) -> dict[str, Any]:
-    """Returns the audit's card as the run landed it; empty of an import."""
+    # an import landed no card
     card = json.loads(run.card or "{}")
     audits = card.get("audits") if isinstance(card, dict) else None
     own = audits.get(run.audit_id) if isinstance(audits, dict) else None
@@ -103,7 +103,6 @@ def _age(text: str) -> timedelta:
 
 
 def _unmeasurable(run: GatedRun, moment: datetime, limit: timedelta) -> tuple[str, str] | None:
-    """Returns why no rule can be held against the run, and the command that helps; None where they can."""
     audit = shlex.quote(run.audit_id)
     if run.state != "complete":
         return f"the run is {run.state}, not complete", f"promptaudit run {audit}"
@@ -122,7 +121,7 @@ def _span(age: timedelta) -> str:
 
 
 def _waived(result: RuleResult, waivers: Sequence[Waiver]) -> RuleResult:
-    """Returns the result with the failed rows that somebody accepted marked so; with no other, it passes."""
+    # a result whose failed rows are all accepted passes
     rows = tuple(_accepted(result.rule, row, waivers) for row in result.rows)
     n_failed, n_waived = (sum(row.state == state for row in rows) for state in ("failed", "waived"))
     if not n_waived:

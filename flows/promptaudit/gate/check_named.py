@@ -1,4 +1,4 @@
-"""Holds a run that a name says against the rules its audit's card has today."""
+"""Checks a run, given by name, against the rules its audit's card has today."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_named(settings: Settings, registry: Registry, run: str) -> GateResult:
-    """Returns what the gate says of a run that a name says, by the rules its audit's card has today.
+    """Checks the run that a name stands for against the rules its audit's card has today.
 
     Raises:
         MeasureError: the name stands for the newest run of an audit, and a newer one has failed or is not complete.
@@ -30,7 +30,7 @@ def check_named(settings: Settings, registry: Registry, run: str) -> GateResult:
 
 
 def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
-    """Returns the gate of an audit's card as options of `check_run`; none without a card: the run's own then holds."""
+    """Takes the gate of an audit's card as options of `check_run`. Empty without a card: the run's own gate holds."""
     card = card_of(registry, audit_id)
     return {} if card is None else {"rules": card.gate, "max_age": card.max_age}
 

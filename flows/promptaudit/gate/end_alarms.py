@@ -1,4 +1,4 @@
-"""Lands that a person ended the alarms of a run: their nights are the new normal, or the alarm was one of chance."""
+"""Lands a person's end of a run's alarms: their nights are the new normal, or the alarm came by chance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from promptaudit.warehouse.run_names import LATEST, resolve
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAlarms:
-    """The alarms of a run that a person ended, one a model, task and strategy."""
+    """The alarms of a run that a person ended, one for each model, task and strategy."""
 
     audit_run_id: str
     alarms: tuple[tuple[str, str, str], ...]
@@ -37,9 +37,10 @@ def end_alarms(
     chosen: dict[str, str | None],
     is_false: bool,
 ) -> EndedAlarms:
-    """Ends the alarms that stand on a run, of the models, tasks and strategies that are chosen, and publishes.
+    """Ends the alarms that stand on a run, of the chosen models, tasks and strategies, and publishes.
 
-    The next night is held against the nights of the alarm alone, or with `is_false` against them and the normal nights before.
+    The next night is compared only with the nights of the alarm, or with `is_false` with them and the normal nights
+    before.
 
     Raises:
         UsageError: no alarm stands there, or a name is none of the run's.

@@ -1,7 +1,7 @@
-"""Writes what the gate says as JUnit's XML and as Markdown, for whatever reads a pipeline's results.
+"""Writes the gate's result as JUnit XML and as Markdown, for programs that read a pipeline's results.
 
-Names, reasons and commands are other people's words: in XML they are escaped and lose what XML forbids, in Markdown they stand
-in code spans, where nothing is markup, a link or a mention.
+Names, reasons and commands are other people's words: in XML they are escaped and lose what XML forbids, in Markdown
+they stand in code spans, where nothing is markup, a link or a mention.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIGNS = {"passed": "✅", "first_night": "✅", "waived": "🟡", "failed": "�
 
 
 def junit(result: GateResult) -> str:
-    """Returns JUnit XML of one suite, a test case a rule. A failed rule has a failure, one without a figure an error."""
+    """Writes JUnit XML of one suite, a test case a rule. A failed rule has a failure, one without a figure an error."""
     n_failed, n_unmeasured = (
         sum(rule.outcome == outcome for rule in result.rules) for outcome in ("failed", "unmeasured")
     )
@@ -67,7 +67,7 @@ def junit(result: GateResult) -> str:
 
 
 def markdown(result: GateResult) -> str:
-    """Returns Markdown: a heading, and a table with a row a rule."""
+    """Writes Markdown: a heading, and a table with a row a rule."""
     lines = [f"### {code(result.headline)}", ""]
     if not result.rules:
         return "\n".join(lines)
@@ -92,15 +92,15 @@ def _row(rule: RuleResult, told: set[object]) -> tuple[str, ...]:
 
 
 def _xml(text: str) -> str:
-    """Returns the text with what cannot be seen written out, and without what XML forbids; its line breaks stay."""
+    # what cannot be seen is written out, what XML forbids left out; line breaks stay
     return _FORBIDDEN.sub("", "\n".join(shown(line) for line in text.split("\n")))
 
 
 def write_junit(result: GateResult, path: Path) -> Path:
-    """Writes the JUnit XML to `path`; a reader sees the old file or the new one. Raises WarehouseError where it cannot."""
+    """Writes the JUnit XML to `path`; readers see the old file or the new one. Raises WarehouseError if it cannot."""
     return write_text(junit(result), path, SHARED)
 
 
 def write_markdown(result: GateResult, path: Path) -> Path:
-    """Writes the Markdown to `path`, likewise."""
+    """Writes the Markdown to `path`; readers see the old file or the new one. Raises WarehouseError if it cannot."""
     return write_text(markdown(result), path, SHARED)

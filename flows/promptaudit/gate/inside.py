@@ -1,4 +1,4 @@
-"""Rules that hold the models or strategies of a run against one of its own: which pairs they need."""
+"""Pairs up the models or strategies of a run for rules that compare them with one of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptaudit.registry.gate_rules import INSIDE, Rule, SameRule, VerdictRule,
 
 
 def pairs_inside(rule: Rule, groups: Sequence[Group]) -> list[Parts]:
-    """Lists what a rule holds against the part of the run that it names, which comes first in each pair.
+    """Lists what a rule compares with the part of the run that it names, which comes first in each pair.
 
     `groups` is what the run asked. Empty for a rule about another run, and where the run has no such part or no other.
     """
@@ -31,7 +31,7 @@ def pairs_inside(rule: Rule, groups: Sequence[Group]) -> list[Parts]:
 
 
 def command_of(run: str, parts: Parts) -> str:
-    """Returns the command that compares two parts of a run."""
+    """Writes the command that compares two parts of a run."""
     base = _name(run, parts.base_model_id, parts.base_strategy)
     return f"promptaudit compare {base} {_name(run, parts.candidate_model_id, parts.candidate_strategy)}"
 

@@ -1,4 +1,4 @@
-"""Holds a night's samples against the rule that none is lost: right in all its asks before, wrong in all since."""
+"""Checks a night against the rule that no sample is lost: right in all its asks before, wrong in all since."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ MOST_NAMED = 5
 
 
 def check_lost(rule: LostRule, source: Source) -> RuleResult:
-    """Returns the samples that are lost, of those that the card calls critical where it does.
+    """Finds the samples that are lost, only among critical ones if the card names any.
 
-    It is unmeasured where a sample may be lost, or too little of a model's task was answered, and passes on a first night.
+    The rule is unmeasured where a sample may be lost, or too little of a model's task was answered, and passes on a
+    first night.
     """
     states = [state for state in source.night_states if not state.model_id.startswith(JUDGE)]
     states = [state for state in states if all(selects(each, state._asdict()) for each in rule.conditions)]
@@ -70,7 +71,6 @@ def _counted(samples: Sequence[LostSample]) -> int:
 
 
 def _named(samples: Sequence[LostSample]) -> str:
-    """Returns the names of the first few samples."""
     names = list(dict.fromkeys(cut(each.sample_id, NAME) for each in samples))
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

@@ -1,4 +1,4 @@
-"""Holds what is told of a night, against the normal nights before it, against a rule on verdicts."""
+"""Checks a night, compared with the normal nights before it, against a rule on verdicts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from promptaudit.system.display.movement import IN_BASE, in_words
 
 
 def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
-    """Holds a night against a rule: it fails while an alarm of its kind stands in any figure that it selects.
+    """Checks a night against a rule. It fails while an alarm of the rule's kind stands in any figure that it selects.
 
-    A night of which too little was answered, and one odd night of two or three, is unmeasured; one without a night of its plan
-    before passes. That nothing regressed is unmeasured, too, where more than MOST_UNTESTED of the figures could not be tested, or
-    one could not that was tested the night before.
+    A night of which too little was answered, and one odd night of two or three, is unmeasured; a night whose plan has
+    no earlier night passes. A rule that nothing regressed is also unmeasured where more than MOST_UNTESTED of the
+    figures could not be tested, or one could not that was tested the night before.
     """
     on_names = [condition for condition in rule.conditions if condition.column in NAMES]
     states = [state for state in source.night_states if rule.is_of(state.model_id)]
@@ -77,7 +77,7 @@ def _unknown(
     states: Sequence[NightState],
     source: Source,
 ) -> tuple[str, list[RuleRow]]:
-    """Returns what keeps a rule from being told, with the reason; no rows where nothing does."""
+    # the rows that keep the rule from being decided, with the reason
     unknown = [_unknown_row(state, rule) for state in states if state.state == "cannot_tell"]
     unknown += [failed_row(each, "unmeasured") for each in counted if each.verdict == "unconfirmed"]
     if unknown or "regressed" not in rule.verdicts:
@@ -98,14 +98,13 @@ def _unknown(
 
 
 def _why_nothing(figures: Sequence[NightFigure], judges: set[tuple[str, str]]) -> str:
-    """Returns why no figure was held against normal nights."""
     if any(judge_of(each) in judges for each in figures):
         return "what it is of is not held against normal nights, since its judge rules otherwise"
     return f"{NO_ROW}, against normal nights"
 
 
 def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
-    """Returns a figure as a row that does not pass."""
+    """Makes the row of a figure that does not pass."""
     then = IN_BASE if figure.cause in ("other_model", "other_strategy") else "before"
     return RuleRow(
         state=state,
@@ -154,7 +153,6 @@ def _unknown_row(state: NightState, rule: VerdictRule | DriftRule) -> RuleRow:
 
 
 def _against(figures: Sequence[NightFigure]) -> str:
-    """Returns what figures are held against, in words: `against 3 to 17 normal nights`."""
     if figures and all(each.is_pinned for each in figures):
         return "against the pinned night"
     numbers = [each.n_nights_normal for each in figures if each.n_nights_normal]
@@ -167,7 +165,7 @@ def _against(figures: Sequence[NightFigure]) -> str:
 
 
 def look_closer(figures: Sequence[NightFigure], source: Source) -> tuple[str, ...]:
-    """Returns what looks closer: the comparison with the newest normal night of most figures, of those that fail first."""
+    """Writes the command that compares with the newest normal night of most figures, failing figures first."""
     told = [each for each in figures if each.since_run_id is not None] or figures
     (base, _), *_ = Counter(each.normal_run_id for each in told).most_common(1) or [(None, 0)]
     return () if base is None else (f"promptaudit compare {base} {source.audit_run_id}",)

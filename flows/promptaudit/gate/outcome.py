@@ -1,4 +1,4 @@
-"""What the gate says of a run: its rules, what became of each, the rows behind that."""
+"""Defines the result of a gate: its rules, the outcome of each, and the rows behind it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NAMED: Mapping[Outcome, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRow:
-    """One row that a rule selects and that does not simply pass; `measure` and the names are what a waiver is for."""
+    """One row that a rule selects and that does not simply pass. `measure` and the names are what a waiver is for."""
 
     state: State
     measure: str
     model_id: str | None = None
     task_id: str | None = None
     strategy: str | None = None
-    others: Mapping[str, str | float | bool] = field(default_factory=dict)  # what else tells the row apart
+    others: Mapping[str, str | float | bool] = field(default_factory=dict)  # the row's other keys
     figure: float | None = None
     estimate: str | None = None  # whose interval it is, where that is another figure than the rule's
     value: float | None = None  # of the estimate
@@ -49,13 +49,13 @@ class RuleRow:
 
     @property
     def key(self) -> str:
-        """Returns the measure, with what else tells the row apart: what a waiver keeps as its measure."""
+        """Joins the measure and the row's other keys. A waiver keeps the result as its measure."""
         return " ".join([self.measure, *(f"{name}={value}" for name, value in self.others.items())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """What became of one rule: `n_rows` it selected, those among them that did not simply pass, how to look closer."""
+    """The outcome of one rule: how many rows it selected, which of them did not simply pass, and how to look closer."""
 
     rule: str
     outcome: Outcome
@@ -75,7 +75,7 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """What the gate says of a run."""
+    """The gate's result for a run."""
 
     audit_run_id: str
     audit_id: str
@@ -83,17 +83,17 @@ class GateResult:
     checked_at: datetime
     rules: tuple[RuleResult, ...]
     blocked: str | None = field(default=None, metadata=NOT_ENCODED)
-    """Why no rule can be held against the run, whatever rules there are."""
+    """Why no rule can be checked on the run at all. None where rules can."""
     flip: Flip | None = field(default=None, metadata=NOT_ENCODED)
 
     @encoded_property
     def example(self) -> str | None:
-        """Returns a sample that is answered otherwise than on a normal night, with both answers; None without one."""
+        """Shows a sample that is answered otherwise than on a normal night, with both answers. None without one."""
         return None if self.flip is None else self.flip.text
 
     @encoded_property
     def exit_code(self) -> int:
-        """Returns 1 if a rule failed, else 3 if one could not be measured, none can be or there is none, else 0."""
+        """Is 1 if a rule failed, else 3 if one could not be measured, none can be or there is none, else 0."""
         outcomes = {rule.outcome for rule in self.rules}
         if "failed" in outcomes:
             return 1
@@ -101,14 +101,14 @@ class GateResult:
 
     @property
     def counts(self) -> str:
-        """Returns how many rules came out how: `3 rules: 1 failed, 2 passed`."""
+        """Counts the rules by outcome: `3 rules: 1 failed, 2 passed`."""
         n = {outcome: sum(rule.outcome == outcome for rule in self.rules) for outcome in NAMED}
         rules = "1 rule" if len(self.rules) == 1 else f"{len(self.rules)} rules"
         return f"{rules}: {', '.join(f'{count} {NAMED[outcome]}' for outcome, count in n.items() if count)}"
 
     @encoded_property
     def headline(self) -> str:
-        """Returns one line: the run, and how many rules came out how."""
+        """Says in one line the run and how many rules had which outcome."""
         outcome = self.counts if self.rules else "the audit's card has no gate: nothing is checked"
         outcome += f"; {self.blocked}" if self.blocked and not self.rules else ""
         return f"gate of run {self.audit_run_id} of '{cut(self.audit_id, MAX_NAME)}': {outcome}"

@@ -1,4 +1,4 @@
-"""Reads what a gate is held against from the published copy: the run, its marts, comparisons, waivers and baselines."""
+"""Reads from the published copy what a gate checks: the run, its marts, comparisons, waivers and baselines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Group = tuple[str, str, str]
 
 
 class GatedRun(NamedTuple):
-    """A run; `is_published` says whether readers have it."""
+    """A run. `is_published` says whether readers have it."""
 
     audit_run_id: str
     audit_id: str
@@ -35,7 +35,7 @@ class GatedRun(NamedTuple):
 
 
 class NightState(NamedTuple):
-    """How a night of a model, task and strategy stands against normal nights."""
+    """How a night of a model, task and strategy compares with normal nights."""
 
     model_id: str
     task_id: str
@@ -49,17 +49,17 @@ class NightState(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """Returns its model, task and strategy."""
+        """Joins its model, task and strategy."""
         return self.model_id, self.task_id, self.strategy
 
     @property
     def has_alarm(self) -> bool:
-        """Returns whether an alarm stands."""
+        """Says whether an alarm stands."""
         return self.memory["since"] is not None
 
 
 class Parts(NamedTuple):
-    """What of two runs is compared: a model, a strategy or a model under a strategy; None for each with itself."""
+    """Which parts of two runs are compared: a model, a strategy or both. Without any, each part with itself."""
 
     base_model_id: str | None = None
     base_strategy: str | None = None
@@ -67,11 +67,11 @@ class Parts(NamedTuple):
     candidate_strategy: str | None = None
 
     def is_candidate(self, group: Group) -> bool:
-        """Returns whether a model, task and strategy is of the candidate."""
+        """Checks whether a model, task and strategy belongs to the candidate."""
         return self.candidate_model_id in (None, group[0]) and self.candidate_strategy in (None, group[2])
 
     def base_of(self, group: Group) -> Group:
-        """Returns what a model, task and strategy of the candidate is held against."""
+        """Finds the model, task and strategy that one of the candidate is compared with."""
         return self.base_model_id or group[0], group[1], self.base_strategy or group[2]
 
 
@@ -79,7 +79,7 @@ WHOLE = Parts()
 
 
 class LostSample(NamedTuple):
-    """A sample that is lost, or may be, and on how many nights it was right and then wrong."""
+    """A sample that is lost, or may be, with the number of nights on which it was right and then wrong."""
 
     model_id: str
     task_id: str
@@ -89,12 +89,12 @@ class LostSample(NamedTuple):
     n_nights_right: int
     n_nights_wrong: int
     is_critical: bool
-    is_lost: bool | None = True  # False: that is not known yet; NULL of a night before there was a test
-    n_wordings: int | None = None  # of which this holds; None: of all
+    is_lost: bool | None = True  # False: not known yet; NULL for a night before there was a test
+    n_wordings: int | None = None  # under which it is lost; None: under all
 
 
 class Waiver(NamedTuple):
-    """What somebody accepted that a rule fails, and until when."""
+    """A rule that somebody accepted to fail, with the reason and the end."""
 
     rule: str
     model_id: str | None
@@ -107,7 +107,7 @@ class Waiver(NamedTuple):
 
 @contextmanager
 def source_of(warehouse: Warehouse, audit_run_id: str, comparison_ids: Collection[str] = ()) -> Iterator[Source]:
-    """Opens the rows of one run for the block, all of one publication; none where nothing is published."""
+    """Opens the rows of one run for the block, all of one publication. Empty where nothing is published."""
     with ExitStack() as stack:
         is_there = warehouse.published.exists()
         con = stack.enter_context(warehouse.published.connect()) if is_there else None
@@ -135,12 +135,12 @@ class Source:
         return {row["name"] for row in rows}
 
     def _of(self, table: str, query: str, **values: object) -> list[Row]:
-        """Rows of a query on a table that a publication before the first whole build has not."""
+        # a publication before the first whole build lacks some tables
         return self._read(query, values) if table in self._tables else []
 
     @cached_property
     def run(self) -> GatedRun:
-        """Returns the run."""
+        """Finds the run."""
         runs = rows_as(GatedRun, self._of("raw.audit_runs", RUN))
         own = [run for run in runs if run.audit_run_id == self.audit_run_id]
         if not own and self.warehouse.exists():
@@ -152,7 +152,7 @@ class Source:
         return own[0]
 
     def mart(self, table: str, audit_run_id: str | None = None) -> list[Row]:
-        """Returns the rows that a mart has of this run, or of another."""
+        """Reads the rows that a mart has of this run, or of another."""
         run = audit_run_id or self.audit_run_id
         key = f"{table} {run}"
         if key not in self._marts:
@@ -162,24 +162,24 @@ class Source:
 
     @cached_property
     def scoring_methods(self) -> dict[str, list[str]]:
-        """Returns the scoring methods of each task."""
+        """Lists the scoring methods of each task."""
         return {row["task_id"]: list(row["scoring_methods"] or ()) for row in self.mart("dim_tasks")}
 
     def groups(self, audit_run_id: str | None = None) -> list[Group]:
-        """Returns what this run, or another, asked."""
+        """Lists the models, tasks and strategies that this run, or another, asked."""
         return [(row["model_id"], row["task_id"], row["strategy"]) for row in self.mart("rpt_audit", audit_run_id)]
 
     @cached_property
     def n_samples(self) -> tuple[int, int]:
-        """Returns how many samples the run asks, and how many of these the card calls critical."""
+        """Counts the samples that the run asks, and how many of them the card calls critical."""
         rows = self._of("marts.dim_samples", sql("gate", "n_samples"), run=self.audit_run_id)
         return (rows[0]["n"], rows[0]["n_critical"]) if rows else (0, 0)
 
     def base_of(self, reference: str) -> str | None:
-        """Returns the run that a rule's reference names; None where there is none.
+        """Finds the run that a rule's reference names. None where there is none.
 
-        `last_night` is the complete run of the audit and origin before this one, `baseline` the run pinned under that
-        name, else the one pinned last, any other word the run pinned under it.
+        `last_night` is the complete run of the audit and origin before this one. `baseline` is the run pinned under
+        that name, else the one pinned last. Any other word is the run pinned under it.
         """
         if reference == LAST_NIGHT:
             return self._before
@@ -187,12 +187,12 @@ class Source:
         return self.pinned(reference) or last
 
     def pinned(self, name: str) -> str | None:
-        """Returns the run of the audit that was last pinned under a name; None where none was."""
+        """Finds the run of the audit that was last pinned under a name. None where none was."""
         return dict(self._baselines).get(name)
 
     @cached_property
     def _baselines(self) -> list[tuple[str, str]]:
-        """Names and runs in the order in which the audit's baselines were pinned."""
+        # in the order in which they were pinned
         rows = self._of("raw.baselines", sql("gate", "baselines"), audit_id=self.run.audit_id)
         return [(row["name"], row["audit_run_id"]) for row in rows]
 
@@ -203,17 +203,17 @@ class Source:
 
     @property
     def is_first(self) -> bool:
-        """Returns whether no complete run of the audit is older."""
+        """Says whether no complete run of the audit is older."""
         return self._before is None
 
     @cached_property
     def night(self) -> list[NightFigure]:
-        """Returns what is told of the run's figures against normal nights; none of an import."""
+        """Reads the verdicts on the run's figures against normal nights. Empty for an import."""
         return [NightFigure.of(row) for row in self.mart("rpt_night_verdicts")]
 
     @property
     def night_before(self) -> list[NightFigure]:
-        """Returns what was told of the run before this one; none on the first."""
+        """Reads the verdicts on the run before this one. Empty on the first."""
         return (
             []
             if self._before is None
@@ -222,28 +222,28 @@ class Source:
 
     @cached_property
     def night_states(self) -> list[NightState]:
-        """Returns how the run's models, tasks and strategies stand against normal nights; none of an import."""
+        """Reads how the run's models, tasks and strategies compare with normal nights. Empty for an import."""
         return _parts(NightState, self.mart("rpt_night_states"))
 
     @property
     def samples_lost(self) -> list[LostSample]:
-        """Returns the samples that the run lost, or may have lost."""
+        """Reads the samples that the run lost, or may have lost."""
         return _parts(LostSample, self.mart("fct_samples_lost"))
 
     @property
     def newest_night(self) -> str | None:
-        """Returns the newest night of the run's audit that was held against normal nights; None without one."""
+        """Finds the newest night of the run's audit that was compared with normal nights. None without one."""
         rows = self._of("marts.rpt_night_states", sql("gate", "newest_night"), audit_id=self.run.audit_id)
         return rows[0]["audit_run_id"] if rows else None
 
     @cached_property
     def ended_alarms(self) -> dict[Group, str]:
-        """Returns why a person ended an alarm after this run, which is the last night of it, by what it was of."""
+        """Maps each group to the reason why a person ended an alarm after this run, the alarm's last night."""
         rows = self._of("marts.rpt_alarms", sql("gate", "ended_alarms"), run=self.audit_run_id)
         return {(row["model_id"], row["task_id"], row["strategy"]): row["reason"] for row in rows}
 
     def comparison(self, base_run_id: str, parts: Parts = WHOLE) -> list[RunsCompared]:
-        """Returns the rows of the newest comparison with a base run, or of these parts of the two runs."""
+        """Reads the rows of the newest comparison with a base run, or of these parts of the two runs."""
         pair = {"base": base_run_id, "candidate": self.audit_run_id}
         asked = self._of("raw.comparisons", sql("gate", "comparisons"), **pair, **parts._asdict())
         ids = [row["comparison_id"] for row in asked]
@@ -259,12 +259,12 @@ class Source:
         return []
 
     def waivers(self, at: datetime) -> list[Waiver]:
-        """Returns the waivers of this audit that still hold, the one that holds longest first."""
+        """Lists the waivers of this audit that still hold, the one that holds longest first."""
         rows = self._of("raw.waivers", "select * from raw.waivers order by valid_until desc, accepted_at desc")
         waivers = _parts(Waiver, (row for row in rows if row["audit_id"] == self.run.audit_id))
         return [waiver for waiver in waivers if waiver.valid_until > at]
 
 
 def _parts(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
-    """Returns rows of whole tables as `kind`, which has some of their columns."""
+    # `kind` has only some of the columns
     return rows_as(kind, ({name: row[name] for name in kind.__annotations__ if name in row} for row in rows))

@@ -1,4 +1,4 @@
-"""The gate for people: rules, the rows behind their outcomes, and what was accepted or pinned."""
+"""Writes the gate's results for people: rules, the rows behind their outcomes, and what was accepted or pinned."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RANKS = {"failed": 0, "unmeasured": 1, "waived": 2}
 
 
 def lines_of(result: GateResult, options: str = "") -> list[str]:
-    """Returns everything a terminal shows of a gate; the commands to look closer end with the options."""
+    """Writes everything a terminal shows of a gate. The commands to look closer end with the options."""
     example = [] if result.example is None else [f"{'EXAMPLE':<11} {result.example}"]
     told: set[object] = set()
     return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule, told, options)), *example]
 
 
 def lines_of_rule(rule: RuleResult, told: set[object] | None = None, options: str = "") -> list[str]:
-    """Returns a rule's outcome, a line for each row behind it, and the commands to look closer; `told` see `shown_rows`."""
+    """Writes a rule's outcome, a line for each row behind it (see `shown_rows`), and the commands to look closer."""
     lines = [f"{rule.outcome.upper().replace('_', ' '):<11} {cut(rule.rule, MAX_RULE)}: {cut(rule.reason, MAX_RULE)}"]
     rows, n_more = shown_rows(rule, told)
     lines += [f"{INDENT}{name_of(row)}: {figures_of(row)}" for row in rows]
@@ -41,9 +41,10 @@ def lines_of_rule(rule: RuleResult, told: set[object] | None = None, options: st
 
 
 def shown_rows(rule: RuleResult, told: set[object] | None = None) -> tuple[list[RuleRow], int]:
-    """Returns the rows that text has room for, those that decided the outcome first, and how many are left out.
+    """Picks the rows that text has room for, the ones that decided the outcome first, and counts the rest.
 
-    What moved and what changed is told with the first row that has it: `told` holds what was, of earlier rules too.
+    What moved and what changed stands only at the first row that has it. The set given collects what stood already, in
+    earlier rules too.
     """
     ranked = sorted(rule.rows, key=lambda row: RANKS[row.state])
     told = set() if told is None else told
@@ -63,14 +64,14 @@ def shown_rows(rule: RuleResult, told: set[object] | None = None) -> tuple[list[
 
 
 def name_of(row: RuleRow) -> str:
-    """Returns the names of a row, cut and safe to print; `all` of one without any."""
+    """Writes the names of a row, cut and safe to print; `all` for a row without any."""
     names = [cut(name, MAX_NAME) for name in (row.model_id, row.task_id, row.strategy) if name is not None]
     names += [f"{name} {cut(str(value), MAX_NAME)}" for name, value in row.others.items()]
     return " / ".join(names) or "all"
 
 
 def figures_of(row: RuleRow) -> str:
-    """Returns a row's figure with its interval, and what is known about it, safe to print."""
+    """Writes a row's figure with its interval, and what is known about it, safe to print."""
     parts = [] if row.moved is None else [row.moved]
     if row.base is not None or row.candidate is not None:
         unit = compared_unit(row.measure)
@@ -90,7 +91,7 @@ def figures_of(row: RuleRow) -> str:
 
 
 def lines_of_accepted(result: AcceptResult) -> list[str]:
-    """Returns what was accepted, until when and why, and its rules."""
+    """Says what was accepted, until when and why, and lists its rules."""
     rows = "1 failed row" if result.n_rows == 1 else f"{result.n_rows} failed rows"
     known = "" if result.n_new else " (they were already)"
     until = f"accepted until {when(result.valid_until)}{known}"
@@ -101,7 +102,7 @@ def lines_of_accepted(result: AcceptResult) -> list[str]:
 
 
 def lines_of_ended(result: EndedAlarms) -> list[str]:
-    """Returns which alarms a person ended, and what is normal from now on."""
+    """Says which alarms a person ended, and what is normal from now on."""
     n = len(result.alarms)
     alarms = "1 alarm" if n == 1 else f"{n} alarms"
     normal = "as normal as those before, since the alarm came by chance" if result.is_false else "the new normal"
@@ -112,6 +113,6 @@ def lines_of_ended(result: EndedAlarms) -> list[str]:
 
 
 def lines_of_pin(result: PinResult) -> list[str]:
-    """Returns which run is a baseline from now on, and in whose place."""
+    """Says which run is a baseline from now on, and which one it replaces."""
     before = "" if result.before is None else f", in place of {result.before}"
     return [f"run {result.audit_run_id} of '{cut(result.audit_id)}' is pinned as '{cut(result.name)}'{before}"]

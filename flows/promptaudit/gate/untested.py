@@ -1,4 +1,7 @@
-"""Which figures of a night could not be held against normal nights: too many of them, or one that was, say nothing is worse."""
+"""Finds figures of a night that could not be compared with normal nights. Too many of them leave the night unknown.
+
+The same holds for one that was tested the night before.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ from promptaudit.system.display.compared import NightFigure
 from promptaudit.system.display.figures import NAME, cut
 
 FULL_RULE = 3
-"""Normal nights from which an alarm is raised, as `promptaudit.udfs.differences.difference` has it."""
+"""Normal nights from which an alarm is raised, as in `promptaudit.udfs.differences.difference`."""
 MOST_UNTESTED = 0.1
-"""Share of figures that could not be tested above which nothing is known of the others either."""
+"""Share of untested figures above which nothing is known of the others either."""
 UNKNOWN = ("unconfirmed", "not_comparable")
 _MOST_NAMED = 5
 _COMPARED_ALONE = ("cost_usd", "latency_ms")
 
 
 def moved_judges(states: Iterable[NightState]) -> set[tuple[str, str]]:
-    """Returns the judges that do not rule as on normal nights, each with the task."""
+    """Finds the judges that do not rule as on normal nights, each with the task."""
     return {
         (state.model_id, state.task_id)
         for state in states
@@ -29,12 +32,12 @@ def moved_judges(states: Iterable[NightState]) -> set[tuple[str, str]]:
 
 
 def judge_of(figure: NightFigure) -> tuple[str, str]:
-    """Returns the judge that a measure is by, and the task."""
+    """Reads the judge in a measure's name, and adds the task."""
     return figure.measure.partition(":")[2], figure.task_id
 
 
 def untested(figures: Iterable[NightFigure], states: Sequence[NightState]) -> list[NightFigure]:
-    """Returns the figures that could not be tested though there were nights enough, and no judge ruled otherwise.
+    """Lists the figures that could not be tested although there were nights enough and no judge ruled otherwise.
 
     `lost_samples` is left out: it looks at right answers a second time, once samples were asked on two normal nights.
     """
@@ -52,9 +55,10 @@ def untested(figures: Iterable[NightFigure], states: Sequence[NightState]) -> li
 def no_longer_tested(
     before: Iterable[NightFigure], tonight: Iterable[NightFigure], states: Sequence[NightState]
 ) -> list[NightFigure]:
-    """Returns the figures of the night before that were tested then, and are not tonight.
+    """Lists the figures that were tested the night before and are not tonight.
 
-    Gold labels and wordings are left out: a label has its own figure on nights with samples of it enough, a wording as it breaks.
+    Gold labels and wordings are left out: a label has its own figure on nights with enough of its samples, a wording
+    when it breaks.
     """
     known, judges = _settled(states), moved_judges(states)
     tested = {(*each.group, each.measure) for each in tonight if each.verdict not in UNKNOWN}
@@ -71,7 +75,7 @@ def no_longer_tested(
 
 
 def untested_in_words(figures: Sequence[NightFigure], states: Sequence[NightState]) -> str | None:
-    """Returns how many figures of a night could not be tested, and which; None where all could."""
+    """Says how many figures of a night could not be tested, and which. None where all could."""
     lacking = untested(figures, states)
     if not lacking:
         return None
@@ -79,12 +83,12 @@ def untested_in_words(figures: Sequence[NightFigure], states: Sequence[NightStat
 
 
 def named(measures: Iterable[str]) -> str:
-    """Returns the first few of some measures, in words."""
+    """Lists the first few of some measures, in words."""
     names = list(dict.fromkeys(cut(measure, NAME) for measure in measures))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _settled(states: Collection[NightState]) -> set[Group]:
-    """Returns the models, tasks and strategies that the whole rule holds of."""
+    # groups with nights enough for the full rule
     return {state.group for state in states if state.n_nights_normal >= FULL_RULE and state.state != "first_night"}

@@ -1,4 +1,4 @@
-"""Holds the rows of a mart against a rule on a value."""
+"""Checks the rows of a mart against a rule on a value."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_ROW = "no row is selected"
 
 
 def selects(condition: Condition, row: Row) -> bool:
-    """Returns whether a row meets a condition; NULL meets none, but no paraphrase temperature is below every one."""
+    """Checks whether a row meets a condition. NULL meets none, but no paraphrase temperature is below every one."""
     value = row.get(condition.column)
     if value is None and condition.column == TEMPERATURE:
         value = -math.inf
@@ -35,12 +35,15 @@ def selects(condition: Condition, row: Row) -> bool:
 
 
 def tells_apart(columns: Columns, condition: Condition) -> bool:
-    """Returns whether a condition is about what a row is, and not about a figure of it."""
+    """Checks whether a condition is about a row's keys, and not about one of its figures."""
     return condition.column in (*columns.keys, *columns.temperatures)
 
 
 def check_values(rule: ValueRule, source: Source) -> RuleResult:
-    """Holds every row that the rule selects against its limit; who lacks a row or figure that ought to be there is unmeasured."""
+    """Checks every row that the rule selects against its limit.
+
+    An expected row or figure that is missing is unmeasured.
+    """
     conditions = (*rule.implied, *rule.conditions)
     keyed = [condition for condition in conditions if tells_apart(rule.columns, condition)]
     others = [condition for condition in conditions if not tells_apart(rule.columns, condition)]
@@ -85,7 +88,7 @@ def _n_rows(n: int) -> str:
 
 
 def _rule_row(rule: ValueRule, row: Row, lacking: str | None) -> RuleRow | None:
-    """Returns what the gate says of a row; None of one that passes. What is of a part of the samples or wordings cannot pass."""
+    # a figure of a part of the samples or wordings cannot pass
     figure = finite(row.get(rule.figure))
     holds = figure is not None and OPERATORS[rule.op](figure, rule.limit)
     if holds and lacking is None:
@@ -108,7 +111,6 @@ def _rule_row(rule: ValueRule, row: Row, lacking: str | None) -> RuleRow | None:
 
 
 def _lacking(row: Row, source: Source) -> str | None:
-    """Returns which samples and wordings of the row's model, task and strategy have no answer at all; None where all have one."""
     for group in source.mart("rpt_audit"):
         if any(row.get(name) not in (None, group[name]) for name in NAMES):
             continue
@@ -126,7 +128,7 @@ def _lacking(row: Row, source: Source) -> str | None:
 
 
 def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
-    """Yields what tells the row apart beside model, task and strategy, and is not the same for every row of the rule."""
+    # keys beside model, task and strategy that are not the same for every row of the rule
     implied = {condition.column for condition in rule.implied}
     for name in (*rule.columns.keys, *rule.columns.temperatures):
         if name not in NAMES and name not in implied and row.get(name) is not None:
@@ -136,7 +138,7 @@ def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
 
 
 def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: Source) -> Iterator[RuleRow]:
-    """Yields who was asked, meets the conditions and has no row at all: every answer may have been put aside."""
+    # a group that was asked, meets the conditions and has no row: every answer may have been put aside
     state: State = "unmeasured"
     if rule.table == "fct_prompt_stability":
         scopes = [
@@ -170,12 +172,12 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
 
 
 def finite(value: Any) -> float | None:  # noqa: ANN401 - of a row
-    """Returns a figure as a number; None for NULL, NaN and infinity."""
+    """Turns a figure into a number. None for NULL, NaN and infinity."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 
 def query_of(rule: ValueRule, source: Source) -> str:
-    """Returns SQL that shows the rows a rule finds fault with: names of the static table, texts as literals."""
+    """Writes SQL that shows the rows a rule finds fault with: names of the static table, texts as literals."""
     figures = dict.fromkeys((*(rule.columns.interval_of(rule.figure) or ()), rule.figure))
     columns = ", ".join((*rule.columns.keys, *rule.columns.temperatures, *figures))
     tests = [f"audit_run_id = {_literal(source.audit_run_id)}"]
@@ -188,7 +190,7 @@ def query_of(rule: ValueRule, source: Source) -> str:
 
 
 def _in_shell(query: str) -> str:
-    """Returns a query as one word of a shell: in double quotes where nothing in it means something there."""
+    # double quotes read better and are safe where nothing in the query has a meaning in a shell
     return shlex.quote(query) if set('"$`\\!') & set(query) or not query.isprintable() else f'"{query}"'
 
 

@@ -1,4 +1,4 @@
-"""Holds a run's comparison with another against a rule on verdicts."""
+"""Checks a run's comparison with another against a rule on verdicts."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NOT_JUDGED = ("not_comparable", "not_judged")
 
 
 def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
-    """Holds a night, or the comparison with a run that a rule names, against it: no row that it selects may break it.
+    """Checks a night, or the comparison with a run that a rule names: no row that the rule selects may break it.
 
-    A rule on verdicts about the pinned night that tonight is held against is about the night itself. On the first night there
-    is no row to break any.
+    A rule on verdicts about the pinned night that tonight is compared with is about the night itself. On the first
+    night there is no row that could break any rule.
     """
     base = source.base_of(rule.reference)
     pinned = {each.group for each in source.night if each.is_pinned and each.normal_run_id == base}
@@ -61,7 +61,7 @@ def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
 
 
 def check_inside(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
-    """Holds the other models or strategies of a run against the one that a rule names."""
+    """Checks a rule on the other models or strategies of a run, compared with the one that it names."""
     run, groups = source.audit_run_id, source.groups()
     pairs = pairs_inside(rule, groups)
     compared = {pair: source.comparison(run, pair) for pair in pairs}
@@ -83,7 +83,6 @@ def check_inside(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
 
 
 def _state_of(rule: VerdictRule | SameRule, figure: RunsCompared) -> State | None:
-    """Whether a figure breaks a rule, or cannot be told yet; None where it keeps to it."""
     if isinstance(rule, VerdictRule):
         if figure.verdict == rule.verdict:
             return "failed"
@@ -103,12 +102,12 @@ def _state_of(rule: VerdictRule | SameRule, figure: RunsCompared) -> State | Non
 
 
 def _are_nights_known(figure: RunsCompared) -> bool:
-    """Whether it is known how far two nights lie apart; two parts of one run have none between them."""
+    # how far two nights lie apart must be known; two parts of one run have no nights between them
     return figure.base_run_id == figure.row["candidate_run_id"] or (figure.n_alike_nights or 0) >= FULL_RULE
 
 
 def _is_expected(figure: RunsCompared) -> bool:
-    """Whether a rule without a measure is about it: two models or strategies have no cells and no spread to compare."""
+    # two models or strategies have no cells and no spread to compare
     are_two = (figure.base_model_id or figure.model_id, figure.base_strategy or figure.strategy) != (
         figure.model_id,
         figure.strategy,
@@ -127,16 +126,16 @@ def check_comparison(
     asked: Iterable[Group],
     known: Collection[Group],
 ) -> RuleResult:
-    """Holds the rows of a comparison against a rule.
+    """Checks the rows of a comparison against a rule.
 
-    Conditions on names say what is looked at; those on figures and causes say which of its verdicts count.
+    Conditions on names choose the rows; conditions on figures and causes choose which of their verdicts count.
 
     Args:
         rule: what none of the rows may be.
         comparison: the rows.
-        against: what the base is, in words: `against 'release-4' (3f2a)`.
+        against: the base in words: `against 'release-4' (3f2a)`.
         asked: models, tasks and strategies of the candidate.
-        known: those of the base. What only the candidate has is new, and passes.
+        known: models, tasks and strategies of the base. What only the candidate has is new, and passes.
     """
     named = [condition for condition in rule.conditions if condition.column in NAMES]
     figures = [
@@ -200,10 +199,7 @@ def _silent(
     figures: Sequence[RunsCompared],
     comparison: Sequence[RunsCompared],
 ) -> tuple[RuleRow, ...]:
-    """Returns the models, tasks and strategies that both runs asked and of which the rule has nothing to say.
-
-    One that was compared in other measures than the rule's is none: not every task has every measure.
-    """
+    # a group that was compared in other measures than the rule's is not silent: not every task has every measure
     silent = []
     compared = {figure.group for figure in comparison}
     for group in sorted(groups):

@@ -1,4 +1,4 @@
-"""Takes answers in as arrays or frames: as a table of samples and annotators, or with one row an answer."""
+"""Takes in answers as arrays or frames: a table of samples and annotators, or one row an answer."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SAMPLE, ANNOTATOR, LABEL, GOLD = "sample_id", "variant_index", "label", "gold_la
 
 
 def frame(data: Any) -> pl.DataFrame:  # noqa: ANN401 - whatever holds a table
-    """Returns data as a polars frame.
+    """Turns data into a polars frame.
 
     Args:
         data: a polars frame, anything with the Arrow interface (pandas, DuckDB, pyarrow), a 2-D numpy array, or a list of
             rows. Columns without a name are called `0`, `1` and so on.
 
     Raises:
-        DataError: what is given is no table.
+        DataError: the data is no table.
     """
     if isinstance(data, pl.DataFrame):
         return data
@@ -44,7 +44,7 @@ def frame(data: Any) -> pl.DataFrame:  # noqa: ANN401 - whatever holds a table
 
 
 def one_row_an_answer(data: Any) -> pl.DataFrame:  # noqa: ANN401 - as `frame`
-    """Returns one row for each answer, with the columns `sample_id`, `variant_index` and `label`.
+    """Makes one row for each answer, with the columns `sample_id`, `variant_index` and `label`.
 
     Args:
         data: a frame that has these columns (others stay), or a table with one row a sample and one column an annotator:
@@ -74,10 +74,10 @@ def one_row_an_answer(data: Any) -> pl.DataFrame:  # noqa: ANN401 - as `frame`
 
 
 def codes(column: pl.Series, known: Sequence[Any] | None = None) -> NDArray[np.int64]:
-    """Returns a code for each value: its place in `known`, else among the distinct values in order; NULL is -1.
+    """Codes each value by its place in `known`, else among the distinct values in order. NULL is -1.
 
     Raises:
-        DataError: a value that is not among those known.
+        DataError: a value that is not in `known`.
     """
     values = column.drop_nulls().unique().sort().to_list() if known is None else list(known)
     place = {value: number for number, value in enumerate(values)}
@@ -89,7 +89,7 @@ def codes(column: pl.Series, known: Sequence[Any] | None = None) -> NDArray[np.i
 
 
 def shares(rows: pl.DataFrame, label: NDArray[np.int64], n_labels: int) -> pl.DataFrame:
-    """Returns the share of each annotator's answers to a sample that have each label; N/A is label `n_labels`.
+    """Computes the share of each label among each annotator's answers to a sample. N/A is label `n_labels`.
 
     Returns:
         Columns `sample`, `annotator`, `label` (codes) and `p`; only shares above 0.

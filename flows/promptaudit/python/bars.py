@@ -12,18 +12,18 @@ from promptaudit.system.display.progress import COUNT_MARK, COUNTS, visible
 
 
 def environment() -> dict[str, str]:
-    """Returns variables by which a command writes counts among its lines; none where there is no terminal or notebook."""
+    """Makes the variables by which a command writes counts among its lines. Empty without a terminal or notebook."""
     return {COUNTS: "1"} if sys.stderr.isatty() or "ipykernel" in sys.modules else {}
 
 
 class Bars:
-    """One bar a model or judge; whatever else a command says goes above them to stderr."""
+    """Draws one bar for each model or judge. All other lines of a command go above them to stderr."""
 
     def __init__(self) -> None:
         self._bars: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
-        """Returns itself."""
+        """Begins the bars."""
         return self
 
     def __exit__(
@@ -33,7 +33,7 @@ class Bars:
         self._close()
 
     def take(self, line: str) -> bool:
-        """Draws a line of counts, and writes any other as it is; returns whether it was another."""
+        """Draws a line of counts and gives False; writes any other line as it is and gives True."""
         if not line.startswith(COUNT_MARK):
             self._write(line)
             return True

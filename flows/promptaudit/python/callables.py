@@ -1,6 +1,6 @@
 """Serves functions of this process on loopback as models, so that the ordinary commands can ask them.
 
-The run is in another process, like that of every command, and its requests to a function come back to this one. Nobody else
+The run is in another process, as for every command, and its requests to a function come back to this one. Nobody else
 can ask, since each request needs the key that the server was made with.
 """
 
@@ -17,24 +17,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Annotate = Callable[[str, str], object]
-"""Takes a text and a prompt, gives the answer; None is no answer."""
+"""Takes a text and a prompt and gives the answer; None is no answer."""
 Paraphrase = Callable[[str, int, float | None], Sequence[str]]
-"""Takes an instruction, a number and a paraphrase temperature, gives so many rewordings, or fewer."""
+"""Takes an instruction, a number and a paraphrase temperature and gives so many rewordings, or fewer."""
 
 ANNOTATOR, PARAPHRASER = "annotator", "paraphraser"
 KEY = "PROMPTAUDIT_CALLABLE_KEY"
 INSTRUCTIONS = "{n}\n{freedom}\n{instruction}"
-"""What a rephraser card tells the paraphraser."""
+"""The prompt in a rephraser card for the paraphraser."""
 MOST_BYTES = 32_000_000  # of one request
 _TEMPERATURE = re.compile(r" reword at (\S+)\.$")
 
 
 class Callables(ThreadingHTTPServer):
-    """The server of an annotator, and of a paraphraser where there is one.
+    """Serves an annotator, and a paraphraser where there is one.
 
     Attributes:
-        failed: the first exception that a function raised; the request that caused it is told to come again, and `on_failure`
-            is called.
+        failed: the first exception that a function raised. The request that caused it gets status 503, after which it
+            comes again, and `on_failure` is called.
     """
 
     daemon_threads = True
@@ -48,14 +48,14 @@ class Callables(ThreadingHTTPServer):
 
     @property
     def environment(self) -> dict[str, str]:
-        """Returns the variables by which a command finds this server."""
+        """Names the variables by which a command finds this server."""
         return {"OPENAI_BASE_URL": f"http://127.0.0.1:{self.server_address[1]}/v1", KEY: self.key}
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing: a client went away, or sent what is no HTTP."""
+        """Ignores the error: a client went away, or sent what is no HTTP."""
 
     def answer(self, model: str, first: str, last: str) -> str | None:
-        """Returns what the function of a model says to the first and last message; None where it raised, now or before."""
+        """Calls the function of a model with the first and last message. None where it raised, now or before."""
         if self.failed is not None:
             return None
         try:
@@ -98,7 +98,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._reply(HTTPStatus.OK, {"object": "chat.completion", "choices": [choice]})
 
     def _refused(self) -> tuple[HTTPStatus, str] | None:
-        """Why a request is refused, by its headers alone."""
         key, length = self.headers.get("Authorization", ""), self.headers.get("Content-Length")
         if not secrets.compare_digest(key.encode("utf-8", "replace"), f"Bearer {self.server.key}".encode()):
             return HTTPStatus.UNAUTHORIZED, "another key is wanted"
@@ -124,12 +123,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Says nothing: what is asked is nobody's business."""
+        """Logs nothing: requests are private."""
 
 
 @contextmanager
 def serving(annotate: Annotate, paraphrase: Paraphrase | None, *, has_prompt: bool) -> Iterator[Callables]:
-    """Yields a server of these functions; it ends with the block."""
+    """Yields a server of these functions. It ends with the block."""
     with Callables(annotate, paraphrase, has_prompt=has_prompt) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()

@@ -1,10 +1,10 @@
-"""The measures as plain functions on arrays or frames, the very ones that the warehouse's marts are derived with.
+"""Offers the measures as plain functions on arrays or frames, the very ones that derive the warehouse's marts.
 
-Answers come in one of two forms. One is a table with one row for each sample and one column for each wording, repetition or
-person. The other is a frame with one row for each answer and the columns `sample_id`, `variant_index` and `label`, in which a
-wording may have answered a sample more than once. A label of None stands for an answer that could not be read (N/A): in
-sensitivity and consistency it is a class of its own, and in alpha it is missing. Undefined figures are NaN. Numbers in a
-result are floats within the bounds that its fields state.
+Answers come in one of two forms. One is a table with one row for each sample and one column for each wording,
+repetition or person. The other is a frame with one row for each answer and the columns `sample_id`, `variant_index` and
+`label`, in which a wording may have answered a sample more than once. A label of None stands for an answer that could
+not be read (N/A): in sensitivity and consistency it is a class of its own, and in alpha it is missing. Undefined
+figures are NaN. Numbers in a result are floats within the bounds that its fields state.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Alpha(NamedTuple):
 
 
 def sensitivity(answers: Table, *, labels: Sequence[Any] | None = None) -> SensitivityResult:
-    """Returns the sensitivity of answers to the wording.
+    """Computes how sensitive answers are to the wording.
 
     Args:
         answers: one column a wording, as the module says.
@@ -162,7 +162,7 @@ def sensitivity(answers: Table, *, labels: Sequence[Any] | None = None) -> Sensi
 def consistency(
     answers: Table, gold: Sequence[Any] | None = None, *, n_resamples: int = 1000, seed: int = 20250601
 ) -> ConsistencyResult:
-    """Returns how alike the answers to samples of one gold class are.
+    """Computes how alike the answers to samples of one gold class are.
 
     Args:
         answers: one column a wording, as the module says.
@@ -214,7 +214,7 @@ def consistency(
 
 
 def krippendorff_alpha(ratings: Table, *, level: Level = "nominal") -> Alpha:
-    """Returns Krippendorff's alpha of a table of ratings.
+    """Computes Krippendorff's alpha of a table of ratings.
 
     Args:
         ratings: one row a unit and one column an annotator, or a frame with one row a rating; None is a missing value, and
@@ -245,7 +245,7 @@ def prompt_stability(
     n_resamples: int = 1000,
     seed: int = 20250601,
 ) -> pl.DataFrame:
-    """Returns the Prompt Stability Score: alpha over the first k annotators, over neighbouring ones, and over all.
+    """Computes the Prompt Stability Score: alpha over the first k annotators, over neighbouring ones, and over all.
 
     Args:
         answers: one column an annotator, in their order: the repetitions of one prompt, or its wordings at one temperature.
@@ -255,11 +255,11 @@ def prompt_stability(
         seed: of the draws.
 
     Returns:
-        One row a series and number of annotators; the columns are those of `udfs.stability.prompt_stability.StabilityRow`,
-        which says what each interval is. No row below two annotators.
+        One row for each series and number of annotators. The columns are the fields of
+        `udfs.stability.prompt_stability.StabilityRow`, which says what each interval is. No row below two annotators.
 
     Raises:
-        DataError: as of `krippendorff_alpha`.
+        DataError: as in `krippendorff_alpha`.
 
     Source:
         Barrie et al. 2025.
@@ -270,7 +270,7 @@ def prompt_stability(
 
 
 def spread(scores: Table, *, n_resamples: int = 1000, seed: int = 20250601) -> Spread:
-    """Returns how far accuracy varies over prompt templates.
+    """Computes how far accuracy varies over prompt templates.
 
     Args:
         scores: one row a question and one column a template; the share of its answers that are right, True or False, or
@@ -290,7 +290,7 @@ def spread(scores: Table, *, n_resamples: int = 1000, seed: int = 20250601) -> S
 
 
 def ranking_consistency(accuracies: Table) -> RankingConsistency:
-    """Returns the mean Spearman correlation of the models' accuracies over all pairs of templates.
+    """Computes the mean Spearman correlation of the models' accuracies over all pairs of templates.
 
     Args:
         accuracies: one row a model and one column a template.

@@ -1,4 +1,4 @@
-"""Runs from Python: made by the command line's own commands, read as frames from the published copy."""
+"""Runs audits from Python: the command line's own commands make the runs, and the published copy gives the frames."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Run:
 
     Attributes:
         audit_run_id: its id.
-        audit_id: the audit it is of.
+        audit_id: the id of its audit.
         warehouse: the DuckDB file it lies in.
         is_derived: whether its marts are derived. A run that was only asked is derived, sealed and published when its tables
             or page are first wanted.
@@ -51,11 +51,11 @@ class Run:
 
     @property
     def scorecard(self) -> pl.DataFrame:
-        """Returns each measure with its bounds, one row a model, task and strategy."""
+        """Reads each measure with its bounds, one row for each model, task and strategy."""
         return self.table("rpt_audit")
 
     def table(self, name: str) -> pl.DataFrame:
-        """Returns this run's rows of a mart, in the mart's columns and types.
+        """Reads this run's rows of a mart, in the mart's columns and types.
 
         Raises:
             UsageError: no such mart, or one whose rows are not of one run.
@@ -74,13 +74,13 @@ class Run:
         return published.frame(f'select * from marts."{name}" where audit_run_id = $run', run=self.audit_run_id)  # noqa: S608 - a known name
 
     def report(self) -> Path:
-        """Returns the path of the run's page."""
+        """Finds the run's page and gives its path."""
         self._publish()
         return Warehouse(self.warehouse).places.report(self.audit_run_id)
 
     @property
     def is_open(self) -> bool:
-        """Returns whether the run was only asked, and was not derived since.
+        """Checks whether the run was only asked, and not derived since.
 
         Raises:
             WarehouseLocked: another process writes to the warehouse.
@@ -94,7 +94,6 @@ class Run:
         return state == ("running",)
 
     def _publish(self) -> None:
-        """Has an open run derived, by a command."""
         if self.is_open:
             shared = [f"--warehouse={self.warehouse}", "--json", *(["--quiet"] if self.is_quiet else [])]
             _command([*shared, "rebuild", self.audit_run_id])
@@ -102,17 +101,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Audits:
-    """The published runs of a warehouse; `warehouse` is its DuckDB file."""
+    """The published runs of a warehouse. `warehouse` is its DuckDB file."""
 
     warehouse: Path
 
     @property
     def runs(self) -> pl.DataFrame:
-        """Returns the published runs, newest first, as `dim_audit_runs` has them."""
+        """Lists the published runs, newest first, as `dim_audit_runs` has them."""
         return Warehouse(self.warehouse).published.frame("select * from marts.dim_audit_runs order by started_at desc")
 
     def latest(self, audit: str | None = None) -> Run:
-        """Returns the newest complete run, of one audit or of any.
+        """Finds the newest complete run, of one audit or of any.
 
         Raises:
             UsageError: no such audit.
@@ -121,12 +120,12 @@ class Audits:
         return self.run("latest" if audit is None else audit)
 
     def run(self, name: str) -> Run:
-        """Returns the complete run of a name as on the command line takes it: an id, latest~1, an audit, a baseline."""
+        """Finds the complete run of a name as the command line takes it: an id, latest~1, an audit, a baseline."""
         found = resolve(Warehouse(self.warehouse), name)
         return Run(audit_run_id=found.audit_run_id, audit_id=found.audit_id, warehouse=self.warehouse)
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Returns the rows of a query, as `promptaudit sql` does; it reads the published copy or the lake, and nothing else.
+        """Answers a query as `promptaudit sql` does; it reads the published copy or the lake, and nothing else.
 
         The query runs in a process of its own, which ends when `PROMPTAUDIT_SQL_SECONDS` are over.
         """
@@ -145,7 +144,7 @@ class Audits:
 
 
 def open(warehouse: str | Path = "warehouse") -> Audits:  # noqa: A001 - pa.open
-    """Returns the published runs of a warehouse, named by its DuckDB file or by the folder that has `audit.duckdb`."""
+    """Opens the published runs of a warehouse, named by its DuckDB file or by the folder that has `audit.duckdb`."""
     path = Path(warehouse)
     return Audits(path / FILE if path.is_dir() else path)
 
@@ -214,7 +213,7 @@ def import_answers(  # noqa: PLR0913 - one option of the command each
         policy: warn (the default) or fail, where answers do not keep their format.
         resamples: number of resamples for each interval; default: 1000.
         seed: of the resamples.
-        warehouse: the DuckDB file; default: as of the commands.
+        warehouse: the DuckDB file; default: as for the commands.
         registry: folders of cards, beside those that ship.
         quiet: whether nothing is printed about the progress.
 
@@ -250,9 +249,9 @@ def made(
     variables: Mapping[str, str] = MappingProxyType({}),
     until: Callable[[Callable[[], None]], None] = lambda _: None,
 ) -> Run:
-    """Returns the run that a command makes or finds.
+    """Starts a command and gives the run that it makes or finds.
 
-    `variables` are set in its environment only; `until` is given what interrupts it. Raises as `run` does.
+    `variables` are set only in its environment. `until` receives a function that interrupts it. Raises as `run` does.
     """
     shared = [] if warehouse is None else [f"--warehouse={warehouse}"]
     shared += [f"--registry={folder}" for folder in registry]
@@ -272,7 +271,7 @@ def _command(
     variables: Mapping[str, str] = MappingProxyType({}),
     until: Callable[[Callable[[], None]], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Returns what a command's `--json` says; its other lines go to stderr. Raises the error that its last line names."""
+    # the command's `--json` is the result; its other lines go to stderr, and the last one names its error
     said = ""
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as result,

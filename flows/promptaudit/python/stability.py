@@ -1,4 +1,4 @@
-"""The Prompt Stability Score of any function that annotates texts."""
+"""Computes the Prompt Stability Score of any function that annotates texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stability:
     """The stability of a prompt.
 
     Attributes:
-        run: the run behind it, whose marts and page are made when they are first wanted.
+        run: the run behind it. Its marts and page are made when they are first wanted.
         table: the rows of `fct_prompt_stability` for this prompt: of the labels where labels were given, else of the answers
             verbatim. `series` is cumulative (the first k annotators), adjacent (k against k - 1) or all.
     """
@@ -50,16 +50,16 @@ class Stability:
 
     @property
     def pss(self) -> pl.DataFrame:
-        """Returns the score over all annotators with its interval, one row a paraphrase temperature."""
+        """Selects the score over all annotators with its interval, one row for each paraphrase temperature."""
         return self.table.filter(series="all").select("paraphrase_temperature", "pss", "pss_low", "pss_high")
 
     def plot(self) -> alt.LayerChart:
-        """Returns the score as an altair chart, with its interval and a line at .8.
+        """Draws the score as an altair chart, with its interval and a line at .8.
 
         `.save(path)` writes HTML, and with the extra `charts` SVG or PNG.
 
-        The chart goes over paraphrase temperatures, with all annotators together, where there are some; else over the first k
-        annotators.
+        The chart goes over paraphrase temperatures, with all annotators together, where there are some; else over the
+        first k annotators.
         """
         import altair as alt
 
@@ -82,7 +82,7 @@ class Stability:
 
 
 def rules(seed: int = 0) -> Rules:
-    """Returns the paraphraser that ships, which needs no model."""
+    """Makes the paraphraser that ships, which needs no model."""
     return Rules(seed)
 
 
@@ -103,7 +103,7 @@ def intra_pss(  # noqa: PLR0913 - one choice each
     new: bool = False,
     quiet: bool = False,
 ) -> Stability:
-    """Returns how much the answers to one prompt, asked again and again, agree.
+    """Measures how much the answers to one prompt, asked again and again, agree.
 
     The score is computed here, as the marts have it; the run is derived, sealed and published when its `table`, `scorecard` or
     `report` is first wanted, or by `promptaudit rebuild RUN`.
@@ -178,13 +178,13 @@ def inter_pss(  # noqa: PLR0913 - one choice each
     new: bool = False,
     quiet: bool = False,
 ) -> Stability:
-    """Returns how much the answers to rephrasings of one prompt agree, at each paraphrase temperature.
+    """Measures how much the answers to rephrasings of one prompt agree, at each paraphrase temperature.
 
     It goes on where it stopped as `intra_pss` does, and makes the rephrasings once.
 
     Args:
-        annotate: as of `intra_pss`.
-        samples: as of `intra_pss`.
+        annotate: as in `intra_pss`.
+        samples: as in `intra_pss`.
         prompt: the part of the prompt that is rephrased.
         output_format: the part that is not rephrased; it follows after a space.
         paraphrase: `rules()` (the default), or a callable of (instruction, n, temperature) that gives rewordings.
@@ -192,8 +192,8 @@ def inter_pss(  # noqa: PLR0913 - one choice each
         variants: rewordings at each temperature.
         repetitions: how often each wording is asked; each repetition has one alpha. The score is the mean over the repetitions
             in which answers vary and which have at least half as many pairable samples as the largest.
-        labels: as of `intra_pss`.
-        level: as of `intra_pss`.
+        labels: as in `intra_pss`.
+        level: as in `intra_pss`.
         audit: the name of the audit.
         warehouse: the DuckDB file.
         connections: how many calls run at once.

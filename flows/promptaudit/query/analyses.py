@@ -1,4 +1,4 @@
-"""Finds the queries that ship in the dbt project's analyses, as they are asked of the published copy."""
+"""Finds the queries that ship in the dbt project's analyses, in the form that the published copy takes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _COMMENT = re.compile(r"(?:--[^\n]*\n)*")
 
 
 def analyses() -> dict[str, str]:
-    """Returns the first sentence of what each analysis begins with, by name, group by group."""
+    """Maps each analysis, group by group, to the first sentence of its leading comment."""
     return {path.stem: _first_sentence(path.read_text(encoding="utf-8")) for path in _files()}
 
 
 def listing() -> str:
-    """Returns the analyses as text, each in a line under what it is about."""
+    """Lists the analyses as text, one a line under the name of its group."""
     known = analyses()
     width, group, lines = max(map(len, known)), "", []
     for path in _files():
@@ -30,7 +30,7 @@ def listing() -> str:
 
 
 def analysis(name: str) -> str:
-    """Returns the SQL of one analysis, its tables named as the published copy names them; raises UsageError of another name."""
+    """Reads the SQL of an analysis, with tables named as in the published copy. Raises UsageError for another name."""
     files = {path.stem: path for path in _files()}
     if name not in files:
         msg = f"no analysis is called '{name}'{nearest(name, files)}; --list shows all"
@@ -39,7 +39,7 @@ def analysis(name: str) -> str:
 
 
 def _files() -> list[Path]:
-    """Returns the files of the analyses, each in a folder that says what it is about."""
+    # each folder is named for what its analyses are about
     return sorted((dbt_project() / "analyses").glob("*/*.sql"))
 
 

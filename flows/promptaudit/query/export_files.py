@@ -88,7 +88,7 @@ Rows = Iterable[Sequence[Row]]
 
 
 def write_folder(folder: Path, fill: Callable[[Path], int]) -> int:
-    """Fills a draft beside the folder and renames it, so that a folder is there whole or not at all; returns the rows in it."""
+    """Fills a draft beside the folder and renames it: the folder exists whole or not at all. Counts its rows."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -119,7 +119,7 @@ def _flat(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _write(path: Path, frames: Iterable[pl.DataFrame]) -> int:
-    """Writes a file of at least one frame, each a row group; returns the rows in it."""
+    # each frame is a row group; there is at least one
     n_rows, writer = 0, None
     try:
         for frame in frames:

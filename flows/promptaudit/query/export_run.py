@@ -27,16 +27,17 @@ TEXTS = (
     "choices",
     "references",
 )
-"""Columns that hold texts, which are left out of sensitive tasks unless asked for."""
+"""Columns that hold texts. They are left out for sensitive tasks unless asked for."""
 POLICIES = ("none", "full")
-AT_ONCE = 5_000  # rows whose prompts are put together and written before those of others
+AT_ONCE = 5_000  # rows whose prompts are put together and written at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """What was written where, how many rows; `left_out` names the tasks whose texts are not in it.
+    """What was written, where, and how many rows. `left_out` names the tasks whose texts are not in it.
 
-    `n_otherwise` counts the rows without messages because they cannot be put together again as they were sent.
+    `n_otherwise` counts the rows without messages because their messages cannot be put together again as they were
+    sent.
     """
 
     audit_run_id: str
@@ -94,7 +95,7 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
 
 
 def _with_messages(rows: Sequence[Row], sent: SentPrompts) -> Iterator[list[Row]]:
-    """Yields the rows, some at a time, with their messages where these are told and known as they were sent."""
+    # messages are given where texts are shown and the messages are known as they were sent
     for first in range(0, len(rows), AT_ONCE):
         some = [{**row, "model_id": row["model"]} for row in rows[first : first + AT_ONCE]]
         told = [row for row in some if row["has_texts"]]

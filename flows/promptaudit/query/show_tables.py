@@ -1,4 +1,4 @@
-"""Says of each table what a row of it is and what tells rows apart; the tables to begin with come first."""
+"""Says for each table what a row of it is and which keys identify it. The tables to begin with come first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ COLUMNS = ("name", "grain", "keys")
 
 
 def asks_for_tables(query: str) -> bool:
-    """Returns whether a query is DuckDB's `show tables` and nothing else."""
+    """Checks whether a query is DuckDB's `show tables` and nothing else."""
     return _SHOW_TABLES.fullmatch(query) is not None
 
 
 def described(names: Iterable[str]) -> list[tuple[str, str | None, str | None]]:
-    """Returns tables with grain and keys, NULL of what is no mart: first those to begin with, the others by name."""
+    """Lists tables with grain and keys, NULL for what is no mart: first the ones to begin with, then others by name."""
     from promptaudit.warehouse.figure_names import begin_with, descriptions, grains
 
     first = {name: place for place, name in enumerate(begin_with())}

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = ("table", "csv", "json")
-PLAIN_WIDTH = 200  # of a table that no terminal shows
+PLAIN_WIDTH = 200  # for a table that no terminal shows
 TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
 
 
 def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
-    """Writes the rows of one query; raises WarehouseError in one line.
+    """Writes the rows of one query. Raises WarehouseError in one line.
 
     A query that DuckDB does not stop in time ends the process, with that line.
     """
@@ -77,7 +77,7 @@ def _asked(settings: Settings, query: str, out: TextIO) -> Iterator[tuple[list[s
 
 
 def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-    """Returns rows as a frame; what it has no type for, a UUID, is text."""
+    # what polars has no type for, a UUID, becomes text
     import polars as pl
 
     frame = pl.DataFrame(rows, schema=names, orient="row", strict=False, infer_schema_length=None)
@@ -90,7 +90,7 @@ def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 
 
 def distinct_names(names: list[str]) -> list[str]:
-    """Returns column names with repeats numbered, so that no value hides another: a, a_2."""
+    """Numbers repeated column names, so that no value hides another: a, a_2."""
     seen: dict[str, int] = {}
     distinct = []
     for name in names:
@@ -143,7 +143,7 @@ def _shown(value: Any) -> str:
 
 
 def main() -> None:
-    """Answers the query on stdin in Arrow's file format: a process of its own ends with its time, whatever DuckDB is doing."""
+    """Answers the query on stdin in Arrow's file format. As a process it ends in time, whatever DuckDB is doing."""
     try:
         ask(settings_of(Path(sys.argv[1])), sys.stdin.read(), "arrow", sys.stdout)
     except PromptauditError as error:

@@ -1,4 +1,4 @@
-"""Draws the rows of a query for a terminal: a column that does not fit goes into a further table, and is not squeezed."""
+"""Draws the rows of a query for a terminal. A column that does not fit goes into a further table, unsqueezed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBER = "#"
 
 
 def tables(names: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Table]:
-    """Gives one table where all columns fit into `width`, else several of some columns each, whose rows have numbers."""
+    """Makes one table where all columns fit into `width`, else several of some columns each, with numbered rows."""
     from rich.cells import cell_len
 
     room = width - FRAME - 1
@@ -45,5 +45,5 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence
     for name, width in zip(names, widths, strict=True):
         table.add_column(Text(name), overflow="fold", min_width=width, max_width=width)
     for row in rows:
-        table.add_row(*map(Text, row))  # Text, never markup: what is stored is other people's
+        table.add_row(*map(Text, row))  # Text, never markup: stored words are other people's
     return table

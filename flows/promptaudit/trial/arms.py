@@ -1,8 +1,9 @@
-"""Makes the prompt variants of a trial: those of its base run as they were, with a filler, and changed.
+"""Makes the prompt variants of a trial: the base run's as they were, with a filler, and changed.
 
-Samples that were chosen because they were worst get better when anything about them is drawn anew. A model that always says
-the same to the same prompt draws nothing anew when the unchanged prompt is asked again, yet does so with any other wording,
-a better one or not: so beside the change stands a filler, a text that says nothing, and the change is held against that.
+Samples that were chosen because they were worst get better when anything about them is drawn anew. A model that always
+says the same to the same prompt draws nothing anew when the unchanged prompt is asked again, yet does so with any other
+wording, a better one or not. So a filler, a text that says nothing, stands beside the change, and the change is
+compared with it.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ KEPT = ("kind", "level", "examples", "refusal_pattern")
 FILLER = "Read the text below before you answer."
 
 Reworded = Callable[[], Sequence[Proposal]]
-"""The wordings of an edited instruction."""
+"""Makes the wordings of an edited instruction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """The change that is tried: a text added to every instruction, another one, or the task's card as it is edited now."""
+    """The change that is tried: a text added to every instruction, a new instruction, or the task's card as edited."""
 
     added: str | None = None
     instruction: str | None = None
@@ -50,12 +51,12 @@ class Change:
 
     @property
     def edited_fields(self) -> dict[str, object] | None:
-        """Returns the edited card's fields that are not at their defaults, as JSON has them; None without one."""
+        """Lists the edited card's fields that are not at their defaults, as in JSON. None without an edited card."""
         return None if self.edited is None else self.edited.model_dump(mode="json", exclude_defaults=True)
 
 
 def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
-    """Returns the change; raises UsageError where the edited card asks as before, or no longer the same question."""
+    """Makes the change. Raises UsageError if the edited card asks as before, or no longer asks the same question."""
     if added is not None:
         text = added.strip()
         if not text:
@@ -83,11 +84,11 @@ def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
 def arms(
     design: Design, base: Base, change: Change, reworded: Reworded, filler: str | None, *, unchanged: bool
 ) -> list[PromptVariant]:
-    """Returns each variant of the base run changed, under `<strategy>+tried`.
+    """Changes each variant of the base run, under `<strategy>+tried`.
 
-    Where the unchanged ones are asked again also as it was, and with a filler with that, under `<strategy>+filler`. All arms have
-    equal variants, paired by paraphrase temperature and index: one without a counterpart is in none. Raises DataError where the
-    base run's prompts cannot be asked again as they were.
+    With `unchanged` each variant is asked as it was too, and with a filler it is also asked with that, under
+    `<strategy>+filler`. All arms have equal variants, paired by paraphrase temperature and index: one without a
+    counterpart is in none. Raises DataError where the base run's prompts cannot be asked again as they were.
     """
     wordings = _wordings(base, change, reworded)
     variants = []
@@ -110,7 +111,6 @@ def arms(
 
 
 def _wordings(base: Base, change: Change, reworded: Reworded) -> dict[Place, str]:
-    """Returns the changed instruction of each variant."""
     if change.instruction is not None:
         return {variant.place: change.instruction for variant in base.variants}
     if change.edited is None or change.edited.instruction == base.card.instruction:
@@ -140,7 +140,7 @@ def _arm(design: Design, base: Base, variant: PromptVariant, ending: str, instru
         instruction=instruction,
         output_format=dressed(card, strategy).output_format,
         prompt=_prompt(design, base.task_id, strategy, instruction),
-        # a variant's own way of reading stays; else the edited card's, where it is another than the task's
+        # a variant keeps a reader of its own, else gets the edited card's where this differs from the task's
         reader=variant.reader or (None if reader == reader_json(base.card) else reader),
         rephrasing_key=None,
     )

@@ -54,11 +54,11 @@ class PromptVariant(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Returns its place among the variants of its task and strategy."""
+        """Gives its place among the variants of its task and strategy."""
         return self.model_ids[0] if self.model_ids else None, self.paraphrase_temperature, self.variant_index
 
     def is_asked_of(self, model_id: str) -> bool:
-        """Returns whether a model is asked it."""
+        """Checks whether a model is asked it."""
         return not self.model_ids or model_id in self.model_ids
 
 
@@ -86,15 +86,15 @@ class Base:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Returns the strategies of its variants, in order."""
+        """Lists the strategies of its variants, in order."""
         return tuple(dict.fromkeys(row.strategy for row in self.variants))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleChoice:
-    """The samples a trial asks, and the models and strategies it is narrowed to; None: all.
+    """The samples a trial asks, and the models and strategies it is narrowed to (None: all).
 
-    n_fresh: as many samples of the task's data as the run did not ask, in the place of `sample_ids`.
+    n_fresh: in place of `sample_ids`, this many samples of the task's data that the run did not ask.
     """
 
     task_id: str
@@ -105,7 +105,10 @@ class SampleChoice:
 
 
 def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
-    """Returns id and audit of an audit's newest complete run, or of a named one; raises UsageError for an import."""
+    """Finds id and audit of an audit's newest complete run, or of a named one.
+
+    Raises UsageError for an import or a trial.
+    """
     named = resolve(warehouse, audit)
     (run,) = warehouse.published.read(_RUN, run=named.audit_run_id)
     if run["origin"] != "run":
@@ -115,19 +118,19 @@ def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
     return named.audit_run_id, named.audit_id
 
 
+# samples are ranked by a column of `sensitivities.sql`; the sign says whether more of it is worse
 _RANKED = {"worst": ("sensitivity", 1), "least_consistent": ("mean_consistency", -1)}
-"""By what samples are ranked: a column of `sensitivities.sql`, and whether more of it is worse."""
+# an extraction has instead, for each sample, the share of answers that are right in all fields
 _RANKED_BY_FIELDS = {**_RANKED, "worst": ("accuracy", -1)}
-"""The same of extraction, of whose samples the share of answers is known that are right in all fields."""
 
 
 def choose(
     warehouse: Warehouse, run: str, wanted: str, *, task: str | None, model: str | None, strategy: str | None
 ) -> SampleChoice:
-    """Returns the samples that `--on` names.
+    """Finds the samples that `--on` names.
 
-    `worst:N` (most sensitive; of extraction most often wrong), `least_consistent:N`, `group:K` of diagnose under these options,
-    `fresh:N`, or ids with commas.
+    `worst:N` (most sensitive; in an extraction most often wrong), `least_consistent:N`, `group:K` of diagnose under
+    these options, `fresh:N`, or ids with commas.
     """
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
@@ -153,7 +156,7 @@ def choose(
 
 
 def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoice) -> Base:
-    """Returns the chosen task of a base run; raises UsageError for a name the run has not, or a task that cannot be tried."""
+    """Reads the chosen task of a base run. Raises UsageError for an unknown name or a task that cannot be tried."""
     cards = {row["task_id"]: row["card"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)}
     card = TaskCard.model_validate_json(cards[chosen.task_id])
     if card.kind not in INSTRUCTED:
@@ -206,7 +209,7 @@ def _group(
 def _worst(
     warehouse: Warehouse, run: str, kind: str, n: int, *, task_id: str, model: str | None, strategy: str | None
 ) -> SampleChoice:
-    """Returns the n samples that are worst by the kind's figure, on average over the chosen models and strategies."""
+    # by the kind's figure, on average over the chosen models and strategies
     figures: dict[str, list[float]] = {}
     rows = warehouse.published.read(sql("trial", "sensitivities"), run=run)
     is_of_fields = any(row["task_id"] == task_id and row["accuracy"] is not None for row in rows)

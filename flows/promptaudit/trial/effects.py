@@ -1,4 +1,4 @@
-"""Measures what a trial changed: each figure before and after with its interval, and the difference on the same samples."""
+"""Measures what a trial changed: figures before and after with intervals, and the difference on the same samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from promptaudit.warehouse import Row, Warehouse, rows_as
 from promptaudit.warehouse.sql import sql
 
 RIGHT_AND_WRONG = ("right", "wrong")
-"""What stands for labels where answers are right or wrong by a scoring method; the share of `right` is its accuracy."""
+"""Labels for answers that a scoring method calls right or wrong. The share of `right` is its accuracy."""
 
 
 class Answer(NamedTuple):
@@ -39,13 +39,13 @@ class Answer(NamedTuple):
 
     @property
     def cell(self) -> tuple[str, float | None, int, int]:
-        """Returns the cell that is answered."""
+        """Names the cell that it answers."""
         return self.sample_id, self.paraphrase_temperature, self.variant_index, self.repetition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rated:
-    """The answers of each arm by labels, or by right and wrong, and the measures of them with what each is called here."""
+    # the answers of each arm by labels, or by right and wrong; `measures` maps our measures to the trial's names
 
     arms: Sequence[Sequence[Answer]]
     labels: tuple[str, ...]
@@ -55,13 +55,11 @@ class _Rated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """One measure before, with the filler, and after; differences with intervals for other samples of the kind.
+    """One measure before, with the filler, and after. Differences have intervals for other samples of the kind.
 
-    difference: after less before.
-    beyond_filler: after less with the filler; None without a control.
-    p_value: of the difference that counts: beyond the filler, where there is one. None with too few samples.
-    q_value: the same, adjusted for all models and measures of the trial.
-    verdict: of `difference_verdict`, or why there is none.
+    difference: after less before. beyond_filler: after less with the filler; None without a control. p_value: of the
+    difference that counts: beyond the filler, where there is one. None with too few samples. q_value: the same,
+    adjusted for all models and measures of the trial. verdict: of `difference_verdict`, or why there is none.
     """
 
     measure: str
@@ -76,11 +74,11 @@ class Effect:
 
     @property
     def counts(self) -> Level:
-        """Returns the difference that counts: beyond the filler, where there is one."""
+        """Picks the difference that counts: beyond the filler, where there is one."""
         return self.difference if self.beyond_filler is None else self.beyond_filler
 
     def judged(self, q_value: float, min_effect: float, *, is_unconfirmed: bool) -> Effect:
-        """Returns it with its verdict."""
+        """Adds the verdict."""
         told, worse = self.counts, 1 if column_of(self.measure).direction == "lower" else -1
         if told.figure is None or told.low is None or told.high is None:
             return self
@@ -92,18 +90,18 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEffects:
-    """The effects on one model under one strategy, a measure each."""
+    """The effects on one model under one strategy, one for each measure."""
 
     model_id: str
     strategy: str
     n_samples: int
     n_variants: int
-    when_chosen: float | None  # mean sensitivity of these samples in the base run, where that is of its wordings alone
+    when_chosen: float | None  # mean sensitivity of these samples in the base run, if that has only wordings
     measures: tuple[Effect, ...]
 
 
 def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[ModelEffects]:
-    """Returns the effects of a published trial for each model and strategy, on the cells that every arm answered."""
+    """Computes the effects of a published trial for each model and strategy, on the cells that every arm answered."""
     effects = []
     before_run = audit_run_id if trial.asks_unchanged else trial.base.audit_run_id
     for model in trial.design.models:
@@ -122,7 +120,7 @@ def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[Mo
 
 
 def _judged(trial: Trial, effects: Sequence[ModelEffects]) -> list[ModelEffects]:
-    """Returns the effects with their verdicts: those against answers of an earlier run are unconfirmed at most."""
+    # effects against answers of an earlier run are at most unconfirmed
     p_values = [np.nan if each.p_value is None else each.p_value for of in effects for each in of.measures]
     q_values = iter(adjusted(np.array(p_values)).tolist())
     is_unconfirmed = trial.filler is None and not trial.asks_unchanged
@@ -139,7 +137,7 @@ def _judged(trial: Trial, effects: Sequence[ModelEffects]) -> list[ModelEffects]
 
 
 def _rated(warehouse: Warehouse, trial: Trial, model: str, runs: Mapping[str, str]) -> list[_Rated]:
-    """Returns the answers by their labels; of extraction by all fields and by each of them."""
+    # an extraction is rated by all fields and by each field
     card = trial.base.card
     if not card.fields:
         arms = [rows_as(Answer, _read(warehouse, "answers", run, trial, model, name)) for name, run in runs.items()]
@@ -166,7 +164,6 @@ def _read(warehouse: Warehouse, query: str, run: str, trial: Trial, model: str, 
 
 
 def _in_all(arms: Sequence[Sequence[Answer]]) -> list[list[Answer]]:
-    """Returns the answers of each arm whose cell every other arm has too."""
     shared = set.intersection(*({answer.cell for answer in arm} for arm in arms))
     return [[answer for answer in arm if answer.cell in shared] for arm in arms]
 
@@ -190,7 +187,6 @@ def _effects(
 
 
 def _measured(trial: Trial, rated: _Rated, table: NDArray[np.int64]) -> Iterator[Effect]:
-    """Yields the effect on each measure of the answers."""
     audit, n_classes = trial.design.audit, len(rated.labels) + 1
     arm, sample, wording, *_, label, gold = table
     last = int(arm.max())
@@ -217,7 +213,7 @@ def _measured(trial: Trial, rated: _Rated, table: NDArray[np.int64]) -> Iterator
 
 
 def _clusters(trial: Trial, rated: _Rated) -> Clusters:
-    """What samples have in common, by their codes of `_table`."""
+    # by the samples' codes in `_table`
     samples = dict.fromkeys(answer.sample_id for arm in rated.arms for answer in arm)
     known = [None if (sample := trial.base.samples.get(each)) is None else sample.cluster for each in samples]
     codes: dict[object, int] = {}
@@ -228,7 +224,7 @@ def _clusters(trial: Trial, rated: _Rated) -> Clusters:
 def _differences(
     rated: _Rated, clusters: Clusters, table: NDArray[np.int64], first: int, last: int
 ) -> dict[str, Compared]:
-    """Returns every measure of the last arm less that of the arm `first`, for other samples under these wordings."""
+    # the last arm less the arm `first`, for other samples under these wordings
     arm, sample, wording, temperature, is_original, repetition, label, gold = table[:, np.isin(table[0], (first, last))]
     found = paired_values(
         (arm == last).astype(np.int64),
@@ -251,7 +247,7 @@ def _differences(
 
 
 def compared(values: Values, clusters: Clusters | None = None) -> Compared:
-    """Returns the difference of two arms in one measure, for other samples under these wordings."""
+    """Compares two arms in one measure, for other samples under these wordings."""
     if values.reason is not None:
         return Compared(values.candidate - values.base, reason=values.reason)
     samples = np.array(values.sample)
@@ -262,7 +258,7 @@ def compared(values: Values, clusters: Clusters | None = None) -> Compared:
         values.n_wordings,
         AlikeNights(),
         wordings=values.wordings,
-        is_rate=True,  # which nights alone ask for
+        is_rate=True,  # only nights ask for it
         are_kept=True,
         are_apart=False,
         ages=(0, 0),
@@ -274,10 +270,10 @@ def _level(found: Compared) -> Level:
 
 
 def _table(trial: Trial, model: str, strategy: str, rated: _Rated) -> NDArray[np.int64]:
-    """Returns arm, sample, wording, temperature, is_original, repetition, label and gold of each answer, as codes."""
+    # columns: arm, sample, wording, temperature, is_original, repetition, label and gold, as codes
     own = [each for each in trial.base.variants if each.strategy == strategy and each.is_asked_of(model)]
     is_swept = any(each.paraphrase_temperature is not None for each in own)
-    # as for p_tau: where temperatures are swept, one wording under several of them is one
+    # as in p_tau: where temperatures are swept, one wording at several temperatures counts once
     named = {
         (each.paraphrase_temperature, each.variant_index): each.instruction if is_swept else each.variant_index
         for each in own

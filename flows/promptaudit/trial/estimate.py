@@ -11,7 +11,10 @@ from promptaudit.trial.plan import Trial
 
 
 def estimate(trial: Trial, max_usd: float | None = None) -> Estimate:
-    """Returns requests, tokens and USD of a trial by model; USD is None where a price is unknown, which no budget may have."""
+    """Estimates requests, tokens and USD of a trial by model. USD is None where a price is unknown.
+
+    Raises UsageError where a price is unknown and there is a budget in dollars.
+    """
     trial.refuse_unpriced(max_usd)
     design, task_id = trial.design, trial.base.task_id
     chosen = design.samples[task_id]

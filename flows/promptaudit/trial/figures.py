@@ -1,4 +1,4 @@
-"""Calculates the figures of one arm of a trial, each with its interval, as the scorecard has them."""
+"""Computes the figures of one arm of a trial, each with its interval, as the scorecard has them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Level:
 
 
 def finite(value: float) -> float | None:
-    """Returns the value; None for NaN and infinities."""
+    """Turns NaN and infinities into None."""
     return float(value) if np.isfinite(value) else None
 
 
 def levels(counts: NDArray[np.float64], gold: NDArray[np.int64], seed: int, n_resamples: int) -> dict[str, Level]:
-    """Returns every measure of one arm, with its interval for other samples and wordings; one that is undefined is left out.
+    """Computes every measure of one arm, with its interval for other samples and wordings. Undefined ones are left out.
 
-    counts: shape (N, Q, C), answers of each sample under each wording with each label, N/A first; a wording without answers
-    to a sample is missing there. gold: shape (N,), place of the gold label among the C, -1 unknown.
+    counts: shape (N, Q, C), answers of each sample under each wording with each label, N/A first; a wording without
+    answers to a sample is missing there. gold: shape (N,), place of the gold label among the C, -1 unknown.
     """
     has_answers = counts.sum(axis=2) > 0
     p = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1)

@@ -1,4 +1,4 @@
-"""Names the measures of a trial, and the columns that they are described by."""
+"""Names the measures of a trial, and the columns that describe them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ACCURACY = "accuracy:"
 
 
 def column_of(measure: str) -> MartColumn:
-    """Returns the column that a measure is described by; accuracies by all scoring methods have one."""
+    """Finds the column that describes a measure. Accuracies by all scoring methods share one."""
     if measure.startswith(ACCURACY):
         return mart_columns("fct_field_stability")["accuracy"]
     return mart_columns("rpt_audit")[measure]

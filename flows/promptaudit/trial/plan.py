@@ -1,4 +1,4 @@
-"""Plans a trial: its samples, its arms and its fingerprint; asks nothing."""
+"""Plans a trial: its samples, its arms and its fingerprint. Asks nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TrialOptions:
     on: str
     added: str | None = None
     edited: bool = False
-    instruction: str | None = None  # tried in the place of the original, which alone is asked beside it
+    instruction: str | None = None  # tried in place of the original, the only wording asked beside it
     task: str | None = None
     model: str | None = None
     strategy: str | None = None
@@ -54,22 +54,22 @@ class Trial:
 
     @property
     def models(self) -> dict[str, Entry]:
-        """Returns the cards of the models that are asked, with where they stand."""
+        """Maps the models that are asked to their cards, with where these stand."""
         return {name: self.design.registry.entry("models", name) for name in self.design.models}
 
     def refuse_unpriced(self, max_usd: float | None) -> None:
-        """Raises UsageError where there is a budget in dollars, the command's or the audit's, and a price is unknown."""
+        """Raises UsageError where a budget in dollars is set, by the command or the audit, and a price is unknown."""
         limit = self.design.audit.budget.max_usd if max_usd is None else max_usd
         raise_all(unknown_prices(self.design.registry, self.models, limit))
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """Returns the strategies of the base run that are tried."""
+        """Lists the strategies of the base run that are tried."""
         return tuple(dict.fromkeys(dressing(variant.strategy) for variant in self.variants))
 
     @property
     def n_variants(self) -> int:
-        """Returns the number of prompt variants an arm, of the model and strategy that have most."""
+        """Counts the prompt variants in an arm, for the model and strategy that have most."""
         return max(
             count
             for model_id in self.design.models
@@ -78,7 +78,7 @@ class Trial:
 
 
 def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) -> Trial:
-    """Returns the trial of a command's options; raises UsageError, CardError or DataError in one line."""
+    """Plans the trial of a command's options. Raises UsageError, CardError or DataError in one line."""
     if (options.added is not None) + options.edited + (options.instruction is not None) != 1:
         msg = "give one of --add TEXT and --edited: what is tried"
         raise UsageError(msg)
@@ -95,7 +95,7 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
     asks_unchanged = options.filler is not None or chosen.n_fresh > 0
     if not asks_unchanged:
         _refuse_unasked(warehouse, base, models)
-    # what other models reworded for themselves is asked of none of these
+    # wordings that other models made for themselves are asked of no model of the trial
     base = replace(base, variants=tuple(each for each in base.variants if any(map(each.is_asked_of, models))))
     now = registry.task(base.task_id) if options.edited else base.card
     change = (
@@ -121,7 +121,7 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
 
 
 def _fresh(warehouse: Warehouse, registry: Registry, base: Base, n: int) -> dict[str, Sample]:
-    """Returns samples of the task's data that the base run did not ask, at most n, as the audit would choose them."""
+    # at most n samples that the base run did not ask, chosen as the audit would
     query = "select sample_id, cluster from raw.samples where audit_run_id = $run and task_id = $task"
     asked = warehouse.published.read(query, run=base.audit_run_id, task=base.task_id)
     known, clusters = {row["sample_id"] for row in asked}, {row["cluster"] for row in asked} - {None}
@@ -141,7 +141,6 @@ def _fresh(warehouse: Warehouse, registry: Registry, base: Base, n: int) -> dict
 def _design(
     registry: Registry, base: Base, change: Change, models: Mapping[str, ModelCard], strategies: tuple[str, ...]
 ) -> Design:
-    """Returns the audit's design, narrowed to the trial."""
     audit = registry.audit(base.audit_id)
     # samples that were chosen for their answers would fail any gate: here they are counted, not left out
     limits = {"policy": "warn", "max_invalid_rate_at_first": 1.0}
@@ -171,13 +170,13 @@ def _design(
 
 
 def arm_names(strategies: Sequence[str], *, unchanged: bool, filler: bool) -> tuple[str, ...]:
-    """Returns the names of a trial's arms: each strategy as it was, with a filler, and tried."""
+    """Names a trial's arms: each strategy as it was, with a filler, and tried."""
     endings = (*([""] if unchanged else []), *([FILLED] if filler else []), TRIED)
     return tuple(strategy + ending for strategy in strategies for ending in endings)
 
 
 def _models(registry: Registry, base: Base, only: str | None) -> dict[str, ModelCard]:
-    """Returns the models that are asked, those that a perturbing one perturbs among them."""
+    # a perturbing model needs the model that it perturbs
     wanted = list(base.models) if only is None else [only]
     for name in wanted:
         card = registry.model(name)
@@ -192,7 +191,7 @@ def _models(registry: Registry, base: Base, only: str | None) -> dict[str, Model
 
 
 def _refuse_unasked(warehouse: Warehouse, base: Base, models: Iterable[str]) -> None:
-    """Raises UsageError where a sample was not asked under all wordings, so that its answers stand for no unchanged prompts."""
+    # answers stand for the unchanged prompts only where every sample was asked under all wordings
     variants = [variant.prompt_variant_id for variant in base.variants]
     rows = warehouse.published.read(sql("trial", "wordings_asked"), run=base.audit_run_id, variants=variants)
     asked = {(row["model_id"], row["sample_id"]): row["n_wordings"] for row in rows}
@@ -218,9 +217,9 @@ def _examples(registry: Registry, base: Base, audit: AuditCard) -> dict[str, str
 
 
 def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposal]:
-    """Returns wordings of the edited instruction: an earlier run's, else the rephraser's, which asks nobody."""
+    # wordings of an earlier run, else of the rephraser, which asks nobody
     (task_id,) = design.tasks
-    # who rewords is decided by all models of the audit, not by those that are tried alone
+    # all models of the audit decide who rewords, not only the tried ones
     models = {name: design.registry.model(name) for name in design.registry.models_of(design.audit_id)}
     edited = replace(design, tasks={task_id: now}, models=models)
     warehouse, proposals = Warehouse(settings.warehouse), []
@@ -243,7 +242,7 @@ def _reworded(settings: Settings, design: Design, now: TaskCard) -> list[Proposa
 def _fingerprinted(
     design: Design, base: Base, change: Change, variants: Sequence[PromptVariant], filler: str | None
 ) -> Design:
-    """Returns the design with its source and fingerprint: the same trial again has the same."""
+    # the same trial again has the same fingerprint
     source = {
         "base_run_id": base.audit_run_id,
         "task_id": base.task_id,
@@ -263,7 +262,7 @@ def _fingerprinted(
 
 
 def notes_on(base: Base, design: Design, variants: Sequence[PromptVariant], options: TrialOptions) -> tuple[str, ...]:
-    """Returns what a reader of a trial has to know of how it was asked."""
+    """Writes what a reader of a trial has to know about how it was asked."""
     notes = []
     if base.has_other_kinds:
         notes.append(

@@ -1,4 +1,4 @@
-"""Runs a trial on the path of an audit, under its own run; the same trial again is read from there."""
+"""Runs a trial as an audit is run, under a run of its own. The same trial again is read from there."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def try_change(
     options: TrialOptions,
     progress: Progress,
 ) -> TrialResult:
-    """Asks the chosen samples under every variant, as it was and changed, and returns the effects; once for each trial."""
+    """Asks the chosen samples under every variant, as it was and changed, and computes the effects; once a trial."""
     trial = plan_trial(settings, registry, options)
     design, warehouse = trial.design, Warehouse(settings.warehouse)
     trial.refuse_unpriced(settings.max_usd)

@@ -1,4 +1,4 @@
-"""Draws a trial for a terminal: what was tried, each measure before and after, and whether a difference is shown."""
+"""Writes a trial for a terminal: what was tried, each measure before and after, and whether a difference is shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTHS = (23, 24, 24, 24, 26)
 
 
 def lines_of(trial: TrialResult) -> list[str]:
-    """Returns the lines that a terminal shows."""
+    """Writes the lines that a terminal shows."""
     unchanged = "beside them unchanged" if trial.asks_unchanged else "no control"
     beside = unchanged if trial.filler is None else f"{unchanged}, and with a filler: {cut(trial.filler, 60)}"
     run = f"trial {trial.audit_run_id} of '{cut(trial.audit_id)}'"
@@ -57,7 +57,6 @@ def _table(each: ModelEffects, headings: tuple[str, ...]) -> Iterable[str]:
 
 
 def _label(measure: str) -> str:
-    """Returns what people call a measure, short enough for its column."""
     method, named = measure.removeprefix(ACCURACY), column_of(measure).label
     return cut(f"{named}, {method.removeprefix('field:')}", WIDTHS[0] - 2) if method != measure else named
 

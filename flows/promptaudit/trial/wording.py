@@ -1,4 +1,4 @@
-"""The trial of a chosen wording beside the original, on samples that did not choose it."""
+"""Plans the trial of a chosen wording beside the original, on samples that did not choose it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from promptaudit.trial.plan import TrialOptions
 
 
 def options_of(choices: Choices, n_samples: int) -> TrialOptions:
-    """Returns the options of the trial; raises UsageError for several groups, and where the original is the chosen wording."""
+    """Makes the options of the trial. Raises UsageError for several groups, and if the original is chosen."""
     choice = choices.only
     if choice.chosen.is_original:
         msg = f"{choice.model_id}, {choice.task_id}, {choice.strategy}: the original is the most accurate wording; nothing to try"

@@ -1,8 +1,8 @@
 """Checks an audit's cards and their data before anything is asked: what `validate`, `plan` and `run` refuse is one list.
 
-Two kinds of reasons keep a run from beginning. An error of a card is one on every machine, and all three commands refuse
-it. What this machine lacks (a key, vLLM, an extra, data that does not ship) is refused by `run` alone: `validate` and `plan`
-say it, since cards are checked and costs looked up where nothing is asked.
+A run is refused for two kinds of reasons. An error of a card is an error on every machine, and all three commands
+refuse it. What this machine lacks (a key, vLLM, an extra, data that does not ship) is refused only by `run`. `validate`
+and `plan` report it, since cards are checked and costs looked up where nothing is asked.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_templates,  # after the data
     check_critical,
     check_panels,
-    check_variations,  # likewise
+    check_variations,  # after the data too
 )
-"""Each gives every error it finds; beside them stands what a card alone refuses when it is loaded."""
+"""The checks of an audit. Each yields every error it finds; a card's own errors are found when it is loaded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,24 +81,24 @@ class CardCheck:
 
     @property
     def passed_over(self) -> list[str]:
-        """Returns what is wrong with cards of the registry that the audit does not use, a line each."""
+        """Lists what is wrong with cards of the registry that the audit does not use, a line each."""
         told = {str(error) for error in self.errors}
         lines = dict.fromkeys(map(str, self.cards.registry.errors))
         return [f"{line}; audit '{self.cards.audit_id}' does without it" for line in lines if line not in told]
 
     @property
     def models(self) -> Mapping[str, Entry]:
-        """Returns every model that is asked, those of rephrasers and judges too."""
+        """Maps every model that is asked, also by rephrasers and judges, to its entry."""
         return self.cards.used["models"]
 
     @property
     def run_refuses(self) -> list[str]:
-        """Returns what this machine lacks, as `run` says it when it begins."""
+        """Lists what this machine lacks, as `run` says it when it begins."""
         return [str(error) for error in (*self.lacking_data, *self.lacking_extras, *self.lacking_engines)]
 
 
 def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None) -> CardCheck:
-    """Goes through all checks of an audit; raises UnknownCard where there is none. `max_usd` goes before the card's."""
+    """Runs all checks of an audit. Raises UnknownCard where there is none. `max_usd` goes before the card's."""
     used, unreached = registry.reached_by(audit_id)
     limit = registry.audit(audit_id).budget.max_usd if max_usd is None else max_usd
     cards = AuditCards(registry=registry, audit_id=audit_id, used=used, unreached=tuple(unreached), max_usd=limit)
@@ -121,7 +121,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
 
 
 def check_cards(registry: Registry, audit_id: str | None) -> dict[str, Any]:
-    """Checks every card and audit, or one audit and what this machine lacks for it; raises all errors at once."""
+    """Checks every card and audit, or one audit and what this machine lacks for it. Raises all errors at once."""
     audits = [audit_id] if audit_id is not None else sorted(registry.entries["audits"])
     checked = {name: check_audit(registry, name) for name in audits}
     faults = registry.errors if audit_id is None else []

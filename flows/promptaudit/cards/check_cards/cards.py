@@ -1,4 +1,4 @@
-"""The cards of an audit together, and whether they fit each other: what no single card can know."""
+"""Gathers the cards of an audit and checks whether they fit each other: what no single card can know."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Errors = Iterator[PromptauditError]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditCards:
-    """An audit and every card it reaches; names that no card has are in `unreached` alone."""
+    """An audit and every card it reaches. Names that no card has are only in `unreached`."""
 
     registry: Registry
     audit_id: str
@@ -40,52 +40,52 @@ class AuditCards:
 
     @property
     def audit(self) -> AuditCard:
-        """Returns the audit's own card."""
+        """Finds the audit's own card."""
         return self.registry.audit(self.audit_id)
 
     @property
     def models(self) -> dict[str, ModelCard]:
-        """Returns the models that are asked the audit's questions."""
+        """Collects the models that are asked the audit's questions."""
         model_ids = self.registry.models_of(self.audit_id)
         return {name: self.registry.model(name) for name in model_ids if name in self.used["models"]}
 
     @property
     def tasks(self) -> dict[str, TaskCard]:
-        """Returns the audit's tasks."""
+        """Collects the audit's tasks."""
         return {name: self.registry.task(name) for name in self.used["tasks"]}
 
     @property
     def meaning_judge(self) -> str | None:
-        """Returns the judge that rules on rewordings, None without one."""
+        """Names the judge that rules on rewordings. None without one."""
         return None if self.audit.rephrasing is None else self.audit.rephrasing.meaning
 
     @property
     def judges(self) -> dict[str, JudgeCard]:
-        """Returns the audit's judges, the members of panels among them."""
+        """Collects the audit's judges, with the members of panels."""
         return {name: self.registry.judge(name) for name in self.used["judges"]}
 
     @property
     def rephraser(self) -> RephraserCard | None:
-        """Returns what rewords the audit's instructions."""
+        """Finds the rephraser of the audit's instructions. None without one."""
         return next((self.registry.rephraser(name) for name in self.used["rephrasers"]), None)
 
     def templates_of(self, task: TaskCard) -> TemplateCard | None:
-        """Returns the templates of a task."""
+        """Finds the templates of a task."""
         entry = self.used["templates"].get(task.templates or "")
         return entry.card if entry is not None and isinstance(entry.card, TemplateCard) else None
 
     def where(self, kind: str, name: str, *path: str | int) -> str:
-        """Returns file and line of a field of a card."""
+        """Locates a field of a card by file and line."""
         return self.used[kind][name].where(name, *path)
 
 
 def check_reached(cards: AuditCards) -> Errors:
-    """Yields an error unless every card that is named is there, and can serve the one that names it."""
+    """Checks that every card that is named exists and can serve the card that names it."""
     yield from cards.unreached
 
 
 def check_perturbed(cards: AuditCards) -> Errors:
-    """Yields an error unless a model that perturbs another's answers does so with one that is asked too, and in no circle."""
+    """Checks that a model that perturbs another's answers perturbs one that is asked too, and in no circle."""
     models = cards.models
     for name, card in models.items():
         if card.of in cards.used["models"] and card.of not in models:
@@ -98,7 +98,7 @@ def check_perturbed(cards: AuditCards) -> Errors:
 
 
 def perturbed_last(bases: Mapping[str, str | None]) -> list[list[str]]:
-    """Returns names in rounds, each after its base; raises CardError where they go in a circle."""
+    """Sorts names into rounds, each after its base. Raises CardError where they go in a circle."""
     rounds: list[list[str]] = []
     done: set[str | None] = {None}
     while len(done) <= len(bases):
@@ -113,7 +113,7 @@ def perturbed_last(bases: Mapping[str, str | None]) -> list[list[str]]:
 
 
 def check_schemas(cards: AuditCards) -> Errors:
-    """Yields an error unless strategy `structured` asks models that can follow a JSON schema."""
+    """Checks that strategy `structured` asks only models that can follow a JSON schema."""
     strategies = cards.audit.strategies
     if STRUCTURED not in strategies:
         return
@@ -126,7 +126,7 @@ def check_schemas(cards: AuditCards) -> Errors:
 
 
 def check_choices(cards: AuditCards) -> Errors:
-    """Yields an error for each value of a field that is read as another one is."""
+    """Yields an error for each value of a field that is read like an earlier one."""
     for name, task in cards.tasks.items():
         for field_name, card in task.fields.items():
             known: set[str] = set()
@@ -138,7 +138,7 @@ def check_choices(cards: AuditCards) -> Errors:
 
 
 def check_annotators(cards: AuditCards) -> Errors:
-    """Yields an error unless an embedded annotator can answer what the audit's tasks ask."""
+    """Checks that an embedded annotator can answer what the audit's tasks ask."""
     for name, card in cards.models.items():
         if card.engine != "embedded" or card.model == "examinee":
             continue
@@ -155,7 +155,7 @@ def check_annotators(cards: AuditCards) -> Errors:
 
 
 def check_rephraser(cards: AuditCards) -> Errors:
-    """Yields an error unless what rewords instructions is a model that can be asked for anything, and at once."""
+    """Checks that the model that rewords instructions can be asked for anything, and answers at once."""
     for name, entry in cards.used["rephrasers"].items():
         rephraser = cards.registry.rephraser(name)
         if rephraser.is_self:
@@ -170,7 +170,7 @@ def check_rephraser(cards: AuditCards) -> Errors:
 
 
 def _check_self(cards: AuditCards, where: str) -> Errors:
-    """Checks that one of the audited models can reword its own prompts, and that none of those that can answers in batches."""
+    # one of the audited models must be able to reword its own prompts, and none of them may answer in batches
     if not owners_of(cards.models):
         yield CardError(
             f"{where}: no model of audit '{cards.audit_id}' can reword its own prompts; `kind: rules` asks none"
@@ -181,7 +181,7 @@ def _check_self(cards: AuditCards, where: str) -> Errors:
 
 
 def check_model_sets(cards: AuditCards) -> Errors:
-    """Yields an error unless the members of named sets of models are asked."""
+    """Checks that the audit asks the members of named sets of models."""
     models = cards.registry.models_of(cards.audit_id)
     for name, members in cards.audit.model_sets.items():
         for index, member in enumerate(members):
@@ -193,7 +193,7 @@ def check_model_sets(cards: AuditCards) -> Errors:
 
 
 def check_template_kinds(cards: AuditCards) -> Errors:
-    """Yields an error unless the templates of a task are of the task's kind."""
+    """Checks that the templates of a task are of the task's kind."""
     for name, task in cards.tasks.items():
         templates = cards.templates_of(task)
         if templates is not None and templates.kind != task.kind:
@@ -204,14 +204,14 @@ def check_template_kinds(cards: AuditCards) -> Errors:
 
 
 def check_gate(cards: AuditCards) -> Errors:
-    """Yields an error unless every name that a rule of the gate selects rows by is one that the audit asks."""
+    """Checks that the audit asks every name by which a rule of the gate selects rows."""
     audit, audit_id = cards.audit, cards.audit_id
     tasks = cards.tasks.values()
     methods = {method for task in tasks for method in task.scoring_methods}
     known: dict[str, set[str]] = {
         "model_id": set(cards.registry.models_of(audit_id)),
         "task_id": set(audit.tasks),
-        # a template is of no other strategy
+        # templates have no other strategy
         "strategy": {*audit.strategies, *("simple" for task in tasks if task.templates is not None)},
         "scoring_method": methods | {f"judge:{name}" for name in cards.judges} | {"people"},
         "judge": {f"judge:{name}" for name in cards.judges},
@@ -231,7 +231,7 @@ def check_gate(cards: AuditCards) -> Errors:
 
 
 def _named(rule: Rule, models: set[str]) -> list[Condition]:
-    """What a rule names outside its conditions: a judge, or a part of the run."""
+    # what a rule names outside its conditions: a judge, or a part of the run
     if isinstance(rule, DriftRule):
         return [Condition("judge", "=", rule.judge)]
     if not isinstance(rule, VerdictRule | SameRule) or not rule.reference.startswith(INSIDE):

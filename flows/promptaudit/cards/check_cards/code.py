@@ -1,4 +1,4 @@
-"""The code that an audit's cards name: whether it is there, and which it is. Nothing of it is run."""
+"""Checks that the code that an audit's cards name exists, and lists it. None of it is run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptaudit.registry.registry import Entry
 
 
 def check_code(cards: AuditCards) -> Errors:
-    """Yields an error unless every function and command that cards name is there."""
+    """Checks that every function and command that cards name exists."""
     for code, uses in code_in(cards.used).items():
         problem = problem_of(code)
         if problem is not None:
@@ -36,5 +36,5 @@ def _refused_variables(name: str, entry: Entry, variables: Sequence[str]) -> Err
 
 
 def named_code(cards: AuditCards) -> list[str]:
-    """Returns which cards name which code, for whoever checks cards."""
+    """Lists which cards name which code, for the person who checks cards."""
     return [f"{use.where}: {use.card} names {code}" for code, uses in code_in(cards.used).items() for use in uses]

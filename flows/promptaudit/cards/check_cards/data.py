@@ -1,4 +1,4 @@
-"""Whether a task's data can be read and have what its card, its strategies and its templates need."""
+"""Checks whether a task's data can be read and has what its card, its strategies and its templates need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptaudit.registry.template_cards import OF_OPTIONS
 
 
 def check_data(cards: AuditCards) -> Errors:
-    """Yields an error unless the samples of every task whose data is here can be chosen; they are kept in `cards.samples`."""
+    """Checks that the samples of every task whose data is here can be chosen, and keeps them in `cards.samples`."""
     for name, card in cards.tasks.items():
         root = cards.registry.data_root(name)
         if card.data.hub is not None or lacking_data(name, card, root) is not None:
@@ -28,14 +28,13 @@ def check_data(cards: AuditCards) -> Errors:
 
 
 def _check_contents(cards: AuditCards, task_id: str) -> Errors:
-    """Yields an error for what the samples of a task hold that its fields or its scoring cannot read."""
     if cards.tasks[task_id].fields:
         yield from _check_gold_values(cards, task_id)
     yield from _check_patterns(cards, task_id)
 
 
 def _check_gold_values(cards: AuditCards, task_id: str) -> Errors:
-    """Yields an error for each field of a task whose gold values its rule cannot read: the first such value."""
+    # for each field the first gold value that its rule cannot read
     from promptaudit.udfs.scoring.fields import canonical_value, is_list
 
     card = cards.tasks[task_id]
@@ -60,7 +59,7 @@ def _check_gold_values(cards: AuditCards, task_id: str) -> Errors:
 
 
 def _check_patterns(cards: AuditCards, task_id: str) -> Errors:
-    """Yields an error for the first reference of a task scored by `regex` that is no pattern."""
+    # the first reference that is no pattern
     card = cards.tasks[task_id]
     for sample in cards.samples[task_id].samples if "regex" in card.scoring else ():
         for text in sample.references:
@@ -83,7 +82,7 @@ NOT_OF_RULE = {
 
 
 def check_critical(cards: AuditCards) -> Errors:
-    """Yields an error unless every critical sample is an id of the data, or a column, once all of it can be read."""
+    """Checks that every critical sample is an id of the data, or a column, once all data can be read."""
     audit, tasks = cards.audit, cards.tasks
     if not audit.critical or any(name not in cards.samples for name in tasks):
         return
@@ -98,7 +97,7 @@ def check_critical(cards: AuditCards) -> Errors:
 
 
 def check_panels(cards: AuditCards) -> Errors:
-    """Yields an error unless every panel of samples is one that nights can be told apart by."""
+    """Checks that every panel of samples has enough samples or clusters to compare nights by."""
     if cards.audit.samples.each_night is None:
         return
     from promptaudit.udfs.differences.alike_nights import FEWEST_SAMPLES
@@ -118,7 +117,7 @@ def check_panels(cards: AuditCards) -> Errors:
 
 
 def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
-    """Returns the samples of a task that the audit asks, and its examples; fetches those of a hub."""
+    """Chooses the samples of a task that the audit asks, and its examples. Fetches data of a hub."""
     card, audit = cards.tasks[task_id], cards.audit
     with_examples = "one_shot" in audit.strategies and card.templates is None
     root = cards.registry.data_root(task_id)
@@ -128,7 +127,7 @@ def choose(cards: AuditCards, task_id: str) -> ChosenSamples:
 
 
 def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:
-    """Returns the samples of every task, those of hubs fetched and checked now; raises what is wrong with them."""
+    """Collects the samples of every task. Data of hubs is fetched and checked now; raises what is wrong with it."""
     hubs = [name for name in cards.audit.tasks if name not in cards.samples]
     cards.samples.update({name: choose(cards, name) for name in hubs})
     if hubs:
@@ -137,7 +136,7 @@ def fetch_samples(cards: AuditCards) -> dict[str, ChosenSamples]:
 
 
 def check_templates(cards: AuditCards) -> Errors:
-    """Yields an error unless a template's placeholders are columns of the data, and it has a sign for every option."""
+    """Checks that a template's placeholders are columns of the data, and that it has a sign for every option."""
     for task_id, task in cards.tasks.items():
         templates = cards.templates_of(task)
         if templates is None or task.templates is None or task_id not in cards.samples:
@@ -159,7 +158,7 @@ def check_templates(cards: AuditCards) -> Errors:
 
 
 def altered_templates(cards: AuditCards) -> list[str]:
-    """Returns where templates that name single options do not fit a question's, and where examples are named and none given."""
+    """Notes where templates that name single options do not fit a question's, or name examples that are not given."""
     notes = []
     for task_id, task in cards.tasks.items():
         templates = cards.templates_of(task)
@@ -180,7 +179,7 @@ def altered_templates(cards: AuditCards) -> list[str]:
 
 
 def data_lacking(cards: AuditCards) -> Errors:
-    """Yields why the data of tasks cannot be had on this machine: a file that does not ship, an extra that is not installed."""
+    """Yields why a task's data is missing on this machine: a file that does not ship, an extra not installed."""
     for name, card in cards.tasks.items():
         error = lacking_data(name, card, cards.registry.data_root(name))
         if error is not None:
@@ -196,7 +195,7 @@ def lacking_extras(cards: AuditCards) -> Errors:
 
 
 def unread_data(cards: AuditCards) -> list[str]:
-    """Returns what there is to say of data that these checks have not read."""
+    """Notes which data these checks have not read: rows counted by the card, and hubs, which are read at the run."""
     notes = []
     for name, card in cards.tasks.items():
         where = card.data.path or card.data.hub

@@ -1,7 +1,7 @@
-"""Whether the expectations of an audit's own suite can be held against the summary of formats.
+"""Checks whether the expectations of an audit's own suite can be tested on the summary of formats.
 
-Great Expectations ships a JSON Schema of each of its expectations, which is read without its import of seconds: what it takes,
-what it needs, and whether it works on data frames.
+Great Expectations ships a JSON Schema of each of its expectations, which is read without its import of seconds: what it
+takes, what it needs, and whether it works on data frames.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ UNFIT: Mapping[str, str] = {
 }
 """Expectations on data frames that are not taken, and why."""
 LATER = "$PARAMETER"
-"""The key of what Great Expectations would put in later, and calculate, for as long as that takes."""
-LONGEST = 400  # characters of a fault that are told
+"""The key of a value that Great Expectations would put in later, and calculate, for as long as that takes."""
+LONGEST = 400  # characters of a fault in a message
 _COLUMNS = ("column", "column_A", "column_B", "column_list", "column_set")
 
 
 def check_expectations(cards: AuditCards) -> Errors:
-    """Yields an error for each fault of the expectations that an audit's own suite has."""
+    """Yields an error for each fault of the expectations in an audit's own suite."""
     suite = cards.audit.format.suite
     if suite is None:
         return
@@ -60,7 +60,6 @@ def check_expectations(cards: AuditCards) -> Errors:
 
 
 def _faults(expectation: Expectation) -> Iterator[str]:
-    """Gives what is wrong with an expectation: its type, an argument of it, a column that the summary lacks."""
     if expectation.type in UNFIT:
         yield f"'{expectation.type}' is not taken: {UNFIT[expectation.type]}"
         return
@@ -102,7 +101,6 @@ def _faults_of_kwargs(expectation: Expectation, schema: Mapping[str, Any]) -> It
 
 
 def _is_put_in_later(value: object) -> bool:
-    """Returns whether something is put into an argument later, at whatever depth."""
     if isinstance(value, dict):
         return LATER in value or any(map(_is_put_in_later, value.values()))
     return isinstance(value, list | tuple) and any(map(_is_put_in_later, value))
@@ -118,7 +116,7 @@ def _faults_of_columns(expectation: Expectation) -> Iterator[str]:
 
 @functools.cache
 def known_expectations() -> dict[str, Path]:
-    """Returns the schema file of each expectation that a suite may have, by its type; raises CardError where there are none."""
+    """Maps each expectation that a suite may have to its schema file. Raises CardError where there are none."""
     package = importlib.util.find_spec("great_expectations")
     folders = [] if package is None else package.submodule_search_locations or []
     known = {}
@@ -133,7 +131,6 @@ def known_expectations() -> dict[str, Path]:
 
 
 def _schema_of(path: Path) -> dict[str, Any]:
-    """Returns the schema of an expectation's arguments."""
     whole = json.loads(path.read_text(encoding="utf-8"))
     properties = {name: _plain(each) for name, each in whole["properties"].items() if name not in NOT_TAKEN}
     return {
@@ -144,7 +141,7 @@ def _schema_of(path: Path) -> dict[str, Any]:
 
 
 def _plain(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
-    """Returns a schema without parameters that are put in later, and dates, which no column of the summary holds."""
+    # parameters that are put in later are left out, and dates, which no column of the summary holds
     if isinstance(schema, list):
         return [_plain(part) for part in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Whether an audit's judges can rule on its answers, and what is sent otherwise than their rubrics are written."""
+"""Checks whether an audit's judges can rule on its answers, and notes what is added to their rubrics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptaudit.registry.errors import CardError, nearest
 
 
 def check_judges(cards: AuditCards) -> Errors:
-    """Checks that a judge's id is no other rater's, its model gives verdicts, and its instructions are for tasks there are."""
+    """Checks that a judge's id is no other rater's, its model gives verdicts, and its instructions name known tasks."""
     known = cards.registry.names("tasks")
     for name, card in cards.judges.items():
         if ":" in name or "|" in name:
@@ -39,7 +39,7 @@ def check_judges(cards: AuditCards) -> Errors:
 
 
 def _check_pairs(cards: AuditCards, name: str, card: JudgeCard) -> Errors:
-    """Checks that a judge of pairs holds open answers against those of a model that is asked, and has a model that can."""
+    # a judge of pairs compares open answers with an asked model's, and has a model that can
     if card.against is None:
         return
     asked = cards.registry.models_of(cards.audit_id)
@@ -59,7 +59,7 @@ def _check_pairs(cards: AuditCards, name: str, card: JudgeCard) -> Errors:
 
 
 def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: Collection[str]) -> Errors:
-    """Checks that the tasks a judge names are there, that it rules on one of the audit's, and a panel where its members do."""
+    # the tasks that a judge names exist, it rules on one of the audit's, and a panel's members rule where it does
     named = {task_id: ("instructions", task_id) for task_id in card.instructions}
     for task_id, place in (named | {task_id: ("tasks", index) for index, task_id in enumerate(card.tasks)}).items():
         if task_id not in known:
@@ -81,7 +81,7 @@ def _check_tasks_of_judge(cards: AuditCards, name: str, card: JudgeCard, known: 
 
 
 def altered_rubrics(cards: AuditCards) -> list[str]:
-    """Returns what is put around the parts of a rubric that has no marks of its own, and where its replies may be no verdicts."""
+    """Notes what is put around the parts of a rubric without marks, and where its replies may be no verdicts."""
     notes = []
     for name, card in cards.judges.items():
         if card.panel or card.has_marks:

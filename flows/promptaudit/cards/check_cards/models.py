@@ -1,4 +1,4 @@
-"""Whether models can be asked: their prices where a budget needs them, recorded answers, keys, addresses, servers."""
+"""Checks whether models can be asked: prices that a budget needs, recorded answers, keys, addresses, servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptaudit.registry.registry import Entry, Registry
 
 
 def check_prices(cards: AuditCards) -> Errors:
-    """Yields an error unless a budget in dollars holds only where every price is known, those of rephrasers and judges too."""
+    """Checks that with a budget in dollars every price is known, also of models of rephrasers and judges."""
     yield from unknown_prices(cards.registry, cards.used["models"], cards.max_usd)
 
 
@@ -28,7 +28,7 @@ def unknown_prices(registry: Registry, models: Iterable[str], max_usd: float | N
 
 
 def check_recorded(cards: AuditCards) -> Errors:
-    """Yields an error unless the file of a recorded model can be read and has answers of it."""
+    """Checks that the file of a recorded model can be read and has answers of the model."""
     for name, card in cards.models.items():
         if card.engine == "recorded":
             from promptaudit.engines.recorded import RecordedEngine
@@ -41,7 +41,7 @@ def check_recorded(cards: AuditCards) -> Errors:
 
 
 def lacking_engines(models: Mapping[str, Entry]) -> Errors:
-    """Yields why models cannot be asked from this machine: a key that is not set, an address, no vLLM, no llama.cpp or file."""
+    """Yields why models cannot be asked from here: no key, a bad address, no vLLM, no llama.cpp or its file."""
     for name, entry in models.items():
         card = entry.card
         if not isinstance(card, ModelCard) or card.is_in_process:

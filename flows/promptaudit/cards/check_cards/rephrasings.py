@@ -1,4 +1,4 @@
-"""Whether the rephrasings that stand in a card are there for every task, and which of them are refused."""
+"""Checks whether a card's own list has rephrasings for every task, and which of them are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptaudit.registry.tables import escape
 
 
 def check_rephrasings(cards: AuditCards) -> Errors:
-    """Yields an error unless a list of rephrasings has some for every task that is rephrased, and templates are there to be."""
+    """Checks that a list of rephrasings has some for every rephrased task, and that templates to rephrase exist."""
     rephrasing = cards.audit.rephrasing
     if rephrasing is not None and rephrasing.templates and not any(task.templates for task in cards.tasks.values()):
         where = cards.where("audits", cards.audit_id, "rephrasing", "templates")
@@ -29,7 +29,7 @@ def check_rephrasings(cards: AuditCards) -> Errors:
 
 
 def refused_rephrasings(cards: AuditCards) -> list[str]:
-    """Returns which rephrasings of a list are refused and why, and how many are left, as a run says it."""
+    """Notes which rephrasings of a list are refused and why, and how many are left, as a run says it."""
     rephrasing, notes = cards.audit.rephrasing, list[str]()
     for task_id, task, listed in _listed(cards):
         wording = _wording(cards, task_id, task)
@@ -51,7 +51,7 @@ def _notes(cards: AuditCards, listed_as: str, refused: Mapping[int, str]) -> Ite
 
 
 def unreworded_templates(cards: AuditCards) -> list[str]:
-    """Returns which tasks are not reworded although the audit rephrases: their prompts are templates."""
+    """Notes which tasks are not reworded although the audit rephrases: their prompts are templates."""
     rephrasing = cards.audit.rephrasing
     if rephrasing is None or rephrasing.templates or not rephrasing.has_wording:
         return []
@@ -61,7 +61,7 @@ def unreworded_templates(cards: AuditCards) -> list[str]:
 
 
 def _wording(cards: AuditCards, task_id: str, task: TaskCard) -> Wording | None:
-    """Returns what a person rewords of a task: its instruction or its first template; None where its templates are not there."""
+    # a person rewords a task's instruction, or its first template
     if task.templates is None:
         protected = protected_words(task, cards.rephraser, is_given=True)
         return Wording(task_id, task.instruction, protected, is_given=True)
@@ -75,7 +75,7 @@ def _of_templates(cards: AuditCards, task: TaskCard) -> tuple[str, ...]:
 
 
 def _refused(wording: Wording, known: Sequence[str], listed: Sequence[str], wanted: int) -> tuple[dict[int, str], int]:
-    """Why rephrasings are refused, by their place in the list, and how many are kept, until as many are as wanted."""
+    # by place in the list; it ends once as many are kept as are wanted
     seen, n_kept = {" ".join(text.split()) for text in (wording.instruction, *known)}, 0
     refused: dict[int, str] = {}
     for index, each in enumerate(listed):
@@ -93,7 +93,7 @@ def _refused(wording: Wording, known: Sequence[str], listed: Sequence[str], want
 
 
 def _listed(cards: AuditCards) -> Iterator[tuple[str, TaskCard, tuple[str, ...] | None]]:
-    """Yields the rephrased tasks with their rephrasings, where these stand in a card; None for a task the card leaves out."""
+    # only where rephrasings stand in a card; None for a task that the card leaves out
     rephraser, rephrasing = cards.rephraser, cards.audit.rephrasing
     if rephraser is None or rephraser.variants is None or rephrasing is None or not rephrasing.wanted:
         return

@@ -1,4 +1,4 @@
-"""Whether the tasks of an audit can vary in the kinds that it names."""
+"""Checks whether the tasks of an audit can vary in the kinds that it names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptaudit.registry.placeholders import placeholders
 
 
 def check_variations(cards: AuditCards) -> Errors:
-    """Yields an error unless every task of the audit can vary in every kind that its rephrasing names, after the data."""
+    """Checks, after the data, that every task can vary in every kind that the audit's rephrasing names."""
     rephrasing = cards.audit.rephrasing
     for kind in () if rephrasing is None else rephrasing.other_kinds:
         for task_id, task in cards.tasks.items():
@@ -31,7 +31,7 @@ def check_variations(cards: AuditCards) -> Errors:
 
 
 def fewer_levels(cards: AuditCards) -> list[str]:
-    """Returns which kinds have fewer variants of a task than are wanted, and how many."""
+    """Notes which kinds have fewer variants of a task than are wanted, and how many."""
     rephrasing, notes = cards.audit.rephrasing, list[str]()
     for kind in () if rephrasing is None else rephrasing.other_kinds:
         for task_id in cards.tasks:
@@ -45,7 +45,7 @@ def fewer_levels(cards: AuditCards) -> list[str]:
 
 
 def _without_levels(cards: AuditCards, kind: Variation, task_id: str) -> str | None:
-    """Why a kind that would fit a task makes no variant of it under any strategy; None where it makes some."""
+    # a kind that would fit the task may still make no variant of it under any strategy
     rephrasing = cards.audit.rephrasing
     wanted = 0 if rephrasing is None else rephrasing.n_of(kind) - 1
     found = _n_levels(cards, kind, task_id, wanted)
@@ -59,7 +59,7 @@ def _without_levels(cards: AuditCards, kind: Variation, task_id: str) -> str | N
 
 
 def _n_levels(cards: AuditCards, kind: Variation, task_id: str, wanted: int) -> dict[str, int]:
-    """Returns the number of levels of a kind for each strategy; nothing where the data is not here."""
+    # by strategy; empty where the data is not here
     task = cards.tasks[task_id]
     templates = cards.templates_of(task)
     if task_id not in cards.samples or (task.templates is not None and templates is None):
@@ -73,7 +73,6 @@ def _n_levels(cards: AuditCards, kind: Variation, task_id: str, wanted: int) -> 
 
 
 def _check_translations(cards: AuditCards, task_id: str, task: TaskCard, first: Template) -> Errors:
-    """Yields an error unless translations of a template put in what it puts in."""
     wanted = Counter(placeholders(first.text))
     for tag, translation in task.translations.items():
         if Counter(placeholders(translation.instruction)) != wanted:

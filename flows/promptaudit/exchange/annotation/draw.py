@@ -1,4 +1,7 @@
-"""Draws the answers of a sheet: strata of format and verdict, of each as many as verdicts suggest, in step with the templates."""
+"""Draws the answers of a sheet by strata of format and verdict, and from all templates in proportion.
+
+Verdicts decide how many answers each stratum gets.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ IN_FORMAT, OUT_OF_FORMAT = "in format", "out of format"
 
 
 class Stratum(NamedTuple):
-    """A kind of answer: what rules and judges say of it is one of `GROUPS`, and it was read as an answer of the task or not."""
+    """A kind of answer: the `GROUPS` member that rules and judges put it in, and whether it was read as an answer."""
 
     task_id: str
     is_in_format: bool
@@ -25,12 +28,12 @@ class Stratum(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Returns the words for it, without the task."""
+        """Names the stratum in words, without the task."""
         return f"{self.group}, {IN_FORMAT if self.is_in_format else OUT_OF_FORMAT}"
 
 
 class Answer(NamedTuple):
-    """An answer that people may rule on; `passes` is 1 where all judges pass it, 0 where none does, .5 where it is open."""
+    """An answer that people may rule on. `passes` is 1 if all judges pass it, 0 if none does, .5 if it is open."""
 
     item: str
     stratum: Stratum
@@ -42,7 +45,7 @@ class Answer(NamedTuple):
 
 
 def answers_of(rows: Sequence[Row]) -> list[Answer]:
-    """Returns the answers of rows of `answers.sql`."""
+    """Makes an answer of each row of `answers.sql`."""
     flags = ("rule_right", "rule_wrong", "judge_right", "judge_wrong", "is_unscored")
     groups = verdict_groups(*(np.array([bool(row[flag]) for row in rows], bool) for flag in flags))
     return [
@@ -65,13 +68,14 @@ def _passes(row: Mapping[str, Any]) -> float:
 
 
 def allocate(answers: Sequence[Answer], n: int) -> dict[Stratum, int]:
-    """Returns how many answers of each stratum n of them are, or all.
+    """Splits n answers (or all, if fewer) over the strata.
 
-    One half goes to all strata alike, so that rare ones and those in which a judge errs unexpectedly are seen. The other half
-    is Neyman's allocation for a judge who errs on right answers as often as on wrong ones, e of each. Of N answers in a
-    format, p of which it passes, (1 - p) e of those it passes are then (1/p) wrong, and p e/(1 - p) of the others right: N p and
-    N (1 - p) answers times the deviation of each are N sqrt(p (1 - p) e) both. So the strata of a format take alike, and formats
-    in proportion to N sqrt(p (1 - p)), whatever e is. What a stratum lacks is spread over the others.
+    One half goes to all strata alike, so that rare ones and those in which a judge errs unexpectedly are seen. The
+    other half is Neyman's allocation for a judge who errs with probability e, on right answers as often as on wrong
+    ones. Of N answers in a format it passes N p; of the answers it passes a share (1 - p) e/p is then wrong, and of the
+    others a share p e/(1 - p) is right. The number of answers times the deviation is N sqrt(p (1 - p) e) for both. So
+    the strata of a format take alike, and formats in proportion to N sqrt(p (1 - p)), whatever e is. What a stratum
+    lacks is spread over the others.
     """
     sizes = Counter(answer.stratum for answer in answers)
     formats = {(stratum.task_id, stratum.is_in_format) for stratum in sizes}
@@ -89,7 +93,7 @@ def allocate(answers: Sequence[Answer], n: int) -> dict[Stratum, int]:
 
 
 def _filled(wanted: Mapping[Stratum, float], sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, float]:
-    """Shares of n in proportion to what is wanted, none larger than its stratum."""
+    # in proportion to what is wanted, none larger than its stratum
     filled: dict[Stratum, float] = {}
     while open_strata := [stratum for stratum in wanted if stratum not in filled]:
         left, total = n - sum(filled.values()), sum(wanted[stratum] for stratum in open_strata)
@@ -102,7 +106,7 @@ def _filled(wanted: Mapping[Stratum, float], sizes: Mapping[Stratum, int], n: in
 
 
 def _rounded(shares: Mapping[Stratum, float], sizes: Mapping[Stratum, int], n: int) -> dict[Stratum, int]:
-    """Whole numbers that sum to n: the largest fractions are rounded up, the first strata first."""
+    # the largest fractions are rounded up, the first strata first
     rounded = {stratum: int(share) for stratum, share in shares.items()}
     by_fraction = sorted(shares, key=lambda stratum: rounded[stratum] - shares[stratum])
     for stratum in by_fraction:
@@ -112,16 +116,17 @@ def _rounded(shares: Mapping[Stratum, float], sizes: Mapping[Stratum, int], n: i
 
 
 def draw(answers: Sequence[Answer], n: int, seed: int, *, more: bool = False) -> list[str]:
-    """Returns the items of n answers, or of all, shuffled; those of a smaller n are among those of a larger one.
+    """Draws n answers (or all, if fewer) and lists their items shuffled. A larger n keeps the items of a smaller one.
 
-    Within a stratum every answer has the same chance, and each template as many rows as its answers there are of the stratum's:
-    its answers stand evenly on [0, 1) from a seeded place on, in the order of seeded hashes, and the first of all are taken.
+    Within a stratum every answer has the same chance, and each template gets rows in proportion to its answers there:
+    these stand evenly on [0, 1) from a seeded place on, in the order of seeded hashes, and the first of all templates'
+    answers are taken.
 
     Args:
-        answers: those of a run.
+        answers: the answers of a run.
         n: how many people will have ruled on.
         seed: of the draw.
-        more: whether those that people ruled on are left out, and count as drawn: the strata that lack most are filled.
+        more: leaves out the answers that people ruled on, and counts them as drawn; what strata lack is drawn.
     """
     ruled = {answer.item for answer in answers if more and answer.is_ruled}
     wanted = allocate(answers, n)
@@ -140,7 +145,6 @@ def draw(answers: Sequence[Answer], n: int, seed: int, *, more: bool = False) ->
 
 
 def _places(answers: Sequence[Answer], seed: int) -> Iterator[tuple[float, str, str]]:
-    """Yields the place of each answer of a stratum on [0, 1), its hash and its item."""
     templates: dict[str, list[tuple[str, str]]] = {}
     for answer in answers:
         templates.setdefault(answer.template, []).append((_rank("take", seed, answer.item), answer.item))
@@ -152,9 +156,9 @@ def _places(answers: Sequence[Answer], seed: int) -> Iterator[tuple[float, str, 
 
 
 def of_questions(answers: Sequence[Answer], n: int, seed: int) -> list[str]:
-    """Returns the items of every answer to n questions of each task, or to all, shuffled.
+    """Lists the items of every answer to n questions of each task, or to all, shuffled.
 
-    The questions are those with the smallest seeded hashes, so that a larger n keeps those of a smaller one.
+    The questions are the ones with the smallest seeded hashes, so a larger n keeps the questions of a smaller one.
     """
     asked: dict[str, set[str]] = {}
     for answer in answers:
@@ -167,7 +171,7 @@ def of_questions(answers: Sequence[Answer], n: int, seed: int) -> list[str]:
 
 
 def shuffled(items: Sequence[str], seed: int) -> list[str]:
-    """Returns the items in the order of a seeded hash, which tells nothing of their strata."""
+    """Sorts items by a seeded hash, which shows nothing of their strata."""
     return sorted(items, key=lambda item: _rank("shuffle", seed, item))
 
 

@@ -1,4 +1,4 @@
-"""Takes the rulings of a filled-in sheet in as verdicts of people, beside those of judges."""
+"""Lands the rulings of a filled-in sheet as verdicts of people, beside the verdicts of judges."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far people agree with the other raters of a task, or of all tasks together where it is None."""
+    """How far people agree with the other raters of a task, or of all tasks together where `task_id` is None."""
 
     task_id: str | None
     raters: str
@@ -58,7 +58,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenSheet:
-    """Counts of a sheet's rulings, and the agreement after them; nothing is published where nothing was new."""
+    """Counts of a sheet's rulings, and the agreement after they landed. Nothing is published where nothing was new."""
 
     audit_run_id: str
     path: Path
@@ -77,9 +77,9 @@ def take_sheet(
 ) -> TakenSheet:
     """Lands the rulings of a filled-in sheet as verdicts of a published run (the newest), and derives the run again.
 
-    All or nothing: raises DataError naming file, row and column, and UsageError where the annotator is named twice or
-    not at all, UntrustedCard or ChangedCode where the run's answers cannot be read again. The same bytes again land nothing;
-    what a later file says of the same answer replaces it.
+    All land or none: raises DataError naming file, row and column, UsageError where the annotator is named twice or not
+    at all, and UntrustedCard or ChangedCode where the run's answers cannot be read again. The same bytes land nothing a
+    second time. A later file's ruling on the same answer replaces the earlier one.
     """
     rulings, n_not_ruled = read_rulings(path, annotator)
     sha256 = file_sha256(path)
@@ -107,7 +107,7 @@ def take_sheet(
             n_repeated=len(rulings) - len(kept),
             annotators=tuple(sorted({ruling.annotator for ruling in kept})),
         )
-        # what is known may still be unpublished: whoever landed it was stopped
+        # known rulings may still be unpublished: the command that landed it was stopped
         if not n_landed and _are_published(warehouse, audit_run_id, [row["verdict_id"] for row in rows]):
             return replace(taken, agreement=_agreement(warehouse, audit_run_id))
         progress.say("deriving measures")
@@ -120,9 +120,9 @@ def take_sheet(
 
 
 def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
-    """Returns the rulings of a file, and how many rows hold none; raises DataError or UsageError in one line.
+    """Reads the rulings of a file and counts the rows without one. Raises DataError or UsageError in one line.
 
-    The columns item and is_match are needed, reason and annotator may be there; every other is left unread.
+    The columns item and is_match are needed, reason and annotator are optional, and every other column is not read.
     """
     frame = read_text_table(path)
     for column in ("item", "is_match"):
@@ -165,7 +165,7 @@ def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
 
 
 def _wanted_of_name(name: str) -> str | None:
-    """Returns what a name lacks to be an annotator's, or None. `|` stands between raters in marts."""
+    # `|` stands between raters in marts
     name = name.strip()
     if not name:
         return "a name is wanted"
@@ -182,7 +182,6 @@ def _bad(path: Path, row: int, column: str, wanted: str, value: str | None, hint
 def _answers_of(
     warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]
 ) -> tuple[dict[str, str], set[str]]:
-    """Returns the answer of every item, and which are rewordings; raises DataError for the first that is none of the run's."""
     items = sorted({ruling.item for ruling in rulings})
     rows = warehouse.read(sql("exchange.annotation", "rulable_answers"), run=audit_run_id, items=items)
     answers = {row["item"]: row["answer"] for row in rows}
@@ -194,7 +193,6 @@ def _answers_of(
 
 
 def _hint(warehouse: Warehouse, audit_run_id: str, item: str) -> str:
-    """Returns where an item that is none of the run's may be from."""
     others = warehouse.read("select audit_run_id from raw.predictions where prediction_id = $item", item=item)
     if others:
         other = others[0]["audit_run_id"]
@@ -209,7 +207,7 @@ def _hint(warehouse: Warehouse, audit_run_id: str, item: str) -> str:
 
 
 def without_repeats(path: Path, rulings: Sequence[Ruling], answers: Mapping[str, str]) -> list[Ruling]:
-    """Returns the first ruling of every annotator on every answer; raises DataError where a later one contradicts it."""
+    """Keeps the first ruling of each annotator on each answer. Raises DataError where a later one contradicts it."""
     first: dict[tuple[str, str], Ruling] = {}
     for ruling in rulings:
         known = first.setdefault((ruling.annotator, answers[ruling.item]), ruling)
@@ -223,7 +221,7 @@ def without_repeats(path: Path, rulings: Sequence[Ruling], answers: Mapping[str,
 def verdict_row(
     audit_run_id: str, ruling: Ruling, file: str, sha256: str, *, is_wording: bool = False
 ) -> dict[str, Any]:
-    """Returns the row of raw.verdicts for a person's ruling; its id holds the file's bytes, so that these land once."""
+    """Makes the row of raw.verdicts for a person's ruling. Its id covers the file's bytes: these land once."""
     judge_id = f"person:{ruling.annotator}"
     verdict_id = content_id("verdict", audit_run_id, judge_id, ruling.item, str(ruling.is_match), ruling.reason, sha256)
     return {
@@ -249,7 +247,7 @@ def _are_published(warehouse: Warehouse, audit_run_id: str, verdict_ids: Sequenc
         return True
     query = sql("exchange.annotation", "published_verdicts")
     (counts,) = warehouse.published.read(query, run=audit_run_id, verdicts=list(verdict_ids))
-    sealed = newest_published(warehouse, audit_run_id)  # what is not sealed is of a derivation that was cut short
+    sealed = newest_published(warehouse, audit_run_id)  # marts without a seal come from a derivation that was cut short
     mart = None if sealed is None else sealed.entries["marts"].get("fct_verdicts")
     return (counts["n_published"], counts["n_rows"]) == (len(verdict_ids), mart and mart["n_rows"])
 

@@ -1,4 +1,4 @@
-"""Draws a sheet that was written, and one that was taken in, for a terminal."""
+"""Writes the lines that a terminal shows about a sheet that was written, and about one that was taken in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptaudit.system.display.progress import visible
 
 
 def lines_of_sheet(sheet: Sheet) -> list[str]:
-    """Returns the lines about a sheet that was written: its rows, what they will tell of each task, and its strata."""
+    """Writes the lines about a sheet that was written: its rows, the widths that its rulings will reach, its strata."""
     what = "rewordings" if sheet.of_wordings else "distinct answers"
     head = f"{sheet.path}: {sheet.n_rows} of the {sheet.n_answers} {what} of run {sheet.audit_run_id}"
     if sheet.n_ruled:
@@ -32,7 +32,7 @@ def _promised(promise: Promise) -> str:
 
 
 def lines_of_taken(taken: TakenSheet) -> list[str]:
-    """Returns the lines about a sheet that was taken in, with the agreement of each set of raters."""
+    """Writes the lines about a sheet that was taken in, with the agreement of each set of raters."""
     by = f" by {', '.join(taken.annotators)}" if taken.annotators else ""
     lines = [f"run {taken.audit_run_id}: {taken.n_landed} rulings{by} landed, {taken.n_not_ruled} rows without one"]
     if taken.n_repeated:

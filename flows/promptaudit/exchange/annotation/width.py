@@ -1,4 +1,4 @@
-"""Says how wide the interval of a rectified accuracy is with so many rulings, and how many rulings a width needs."""
+"""Computes how wide the interval of a rectified accuracy is with n rulings, and how many rulings a width needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from promptaudit.warehouse import Row, rows_as
 
 
 class _Accuracy(NamedTuple):
-    """A row of `widths.sql`."""
+    # a row of `widths.sql`
 
     task_id: str
     model_id: str
     judge: str
     accuracy: float
-    variance: float | None  # of one sample there is none
+    variance: float | None  # one sample has none
     n_samples: int
     share_right: float
     share_both_right: float | None
@@ -32,8 +32,8 @@ class _Accuracy(NamedTuple):
 class Rectifiable:
     """The judged accuracy of a model on a task, and what is known of the errors of the judge.
 
-    `of_samples` is the variance of the accuracy if people had ruled on all answers, `of_samples_most` the most that it can be;
-    `of_a_ruling` is the variance that rulings on some leave beside it, times their number.
+    `of_samples` is the variance of the accuracy if people had ruled on all answers, and `of_samples_most` its upper
+    bound. `of_a_ruling` is the variance that rulings on some answers add, times their number.
     """
 
     task_id: str
@@ -45,7 +45,7 @@ class Rectifiable:
     of_a_ruling: float
 
     def half_width(self, n_ruled: int, *, at_most: bool = False) -> float:
-        """Returns half the width of the 95 % interval with n answers ruled on; infinite below LEAST_RULED."""
+        """Computes half the width of the 95 % interval with n answers ruled on. It is infinite below LEAST_RULED."""
         n = min(n_ruled, self.n_answers)
         if n < LEAST_RULED:
             return math.inf
@@ -54,7 +54,7 @@ class Rectifiable:
         return t_quantile(n - 1) * math.sqrt(of_samples + left)
 
     def least_rulings(self, half_width: float) -> int | None:
-        """Returns the least number of answers ruled on that reaches a half-width; None where all do not."""
+        """Finds the least number of rulings that reaches a half-width; None where rulings on all answers do not."""
         low, high = LEAST_RULED, self.n_answers
         if self.half_width(high) > half_width:
             return None
@@ -66,7 +66,10 @@ class Rectifiable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """The half-width of the widest interval of a task once a sheet is filled in, the most it can be, and that of all rulings."""
+    """Half-widths of a task's widest interval once a sheet is filled in.
+
+    They are the expected one, the most that it can be, and the one with all answers ruled on.
+    """
 
     task_id: str
     model_id: str
@@ -77,13 +80,13 @@ class Promise:
 
 
 def rectifiable(rows: Iterable[Row], answers: Sequence[Answer]) -> list[Rectifiable]:
-    """Returns what is known of rows of `widths.sql` whose model answered LEAST_RULED samples or more, with the run's answers.
+    """Collects, from rows of `widths.sql`, each judged accuracy whose model answered LEAST_RULED samples or more.
 
-    Without rulings the variance over samples is that of the judged accuracies, which a judge that errs at random makes
-    smaller than it is, and a ruling is worth what it is without a judge: the variance p (1 - p) of a share p. At most the
-    answers to a sample are all right or all wrong: p (1 - p) over the samples. With rulings the first is what pairs of
-    ruled answers to one sample share, and the second what rulings left: the squared half-width over t^2, less the first,
-    times their number.
+    `answers` are the run's. Without rulings the variance over samples is taken from the judged accuracies, which a
+    judge that errs at random makes too small, and a ruling is worth what it is without a judge: the variance p (1 - p)
+    of a share p. The upper bound holds where the answers to a sample are all right or all wrong: p (1 - p) over the
+    samples. With rulings, the variance over samples is what pairs of ruled answers to one sample share. The variance of
+    a ruling is what rulings left: the squared half-width over t^2, less the variance over samples, times their number.
     """
     found = []
     for row in rows_as(_Accuracy, rows):
@@ -124,9 +127,9 @@ def _is_of(answer: Answer, task_id: str, model_id: str) -> bool:
 
 
 def rulings_of_task(judged: Sequence[Rectifiable], answers: Sequence[Answer], half_width: float) -> int | None:
-    """Returns how many answers of a task to rule on so that each model has enough for a half-width; None where all are too few.
+    """Computes how many answers of a task to rule on so that each model reaches a half-width; None if all are too few.
 
-    A model has its part of them: those that it gave itself.
+    A ruling counts for a model if the model gave the answer.
     """
     n_answers = len(answers)
     wanted = [(each.least_rulings(half_width), each.n_answers) for each in judged]
@@ -136,7 +139,7 @@ def rulings_of_task(judged: Sequence[Rectifiable], answers: Sequence[Answer], ha
 
 
 def promise(judged: Sequence[Rectifiable], answers: Sequence[Answer], items: Collection[str]) -> Promise | None:
-    """Returns the widest interval of a task once people have ruled on these items too; None without a judge."""
+    """Finds the widest interval of a task once people have ruled on these items too; None without a judge."""
     ruled = [answer for answer in answers if answer.is_ruled or answer.item in items]
     found = [
         (each.half_width(n), each.half_width(n, at_most=True), place)

@@ -49,7 +49,7 @@ class AnswerText(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratumCounts:
-    """The number of a stratum's distinct answers in a run, and of those that stand in the sheet: an answer's chance to do so."""
+    """How many distinct answers of a stratum the run has and how many the sheet has. The ratio is each one's chance."""
 
     n_rows: int
     n_answers: int
@@ -57,7 +57,10 @@ class StratumCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """A sheet that was written, of answers or of rewordings, which have no strata. Whoever fills it in should not see these."""
+    """A sheet that was written, of answers or of rewordings (no strata).
+
+    People who fill it in should not see the strata.
+    """
 
     audit_run_id: str
     path: Path
@@ -83,15 +86,15 @@ def write_sheet(  # noqa: PLR0913 - one option each
 ) -> Sheet:
     """Writes n distinct answers of a published run (the newest) for people to rule on, drawn by strata (`draw`).
 
-    With `width` it writes as many as are still needed for rectified accuracies to be known within so much, both ways, for every
-    model and judge of each task, and leaves out what people ruled on. With `questions` it writes every distinct answer to so
-    many questions of each task instead, under whichever template it was given: Hua et al. (2025) had people rule on fifty.
+    With `width` it writes as many as are still needed to know rectified accuracies within so much, both ways, for every
+    model and judge of each task, and leaves out what people ruled on. With `questions` it writes every distinct answer
+    to so many questions of each task instead, under every template: Hua et al. (2025) had people rule on fifty.
 
-    Nothing in it tells model, template, rule or judge; `item` is a hash. Blank answers and samples
-    without a key are left out. The same run, n or questions, seed and task give the same bytes. Cells that a spreadsheet
-    would take for a formula begin with an apostrophe, control characters are written out, of a longer text than a cell
-    holds the middle is left out. Raises UsageError for a file that is there (unless `force`), that is no .csv, an unknown
-    task, and a width that no rulings reach or that those there are reach already.
+    Nothing in the sheet shows model, template, rule or judge; `item` is a hash. Blank answers and samples without a key
+    are left out. The same run, n or questions, seed and task give the same bytes. Cells that a spreadsheet would take
+    for a formula begin with an apostrophe, control characters are written out, and the middle of a text longer than a
+    cell is left out. Raises UsageError for a file that exists (unless `force`) or is no .csv, an unknown task, and a
+    width that no rulings reach or that is reached already.
     """
     audit_run_id, published, chosen = _opened(settings, run, path, task, force=force)
     answers = answers_of(published.read(sql("exchange.annotation", "answers"), run=audit_run_id, tasks=chosen))
@@ -126,8 +129,8 @@ def write_wordings(
 ) -> Sheet:
     """Writes every rewording of a published run beside its original, for people to say whether it asks the same.
 
-    The original stands under `references`, the rewording under `answer`, what is never reworded under `question`. Raises as
-    `write_sheet` does, DataError for a run without rewordings.
+    The original stands under `references`, the rewording under `answer`, and what is never reworded under `question`.
+    Raises as `write_sheet` does, and DataError for a run without rewordings.
     """
     audit_run_id, published, chosen = _opened(settings, run, path, task, force=force)
     rows = published.read(over(_REWORDINGS, rewordings=sql("ask", "rewordings")), run=audit_run_id, tasks=chosen)
@@ -161,7 +164,6 @@ def write_wordings(
 def _opened(
     settings: Settings, run: str | None, path: Path, task: str | None, *, force: bool
 ) -> tuple[str, Published, list[str]]:
-    """Returns the run, the published warehouse and the tasks that a sheet is of; raises UsageError for what cannot be written."""
     if path.suffix.lower() != ".csv":
         msg = f"--sheet {path}: a .csv file is written"
         raise UsageError(msg)
@@ -179,7 +181,6 @@ def _opened(
 
 
 def _for_width(answers: Sequence[Answer], judged: Sequence[Rectifiable], width: float, seed: int) -> Iterator[str]:
-    """The items of each task that are still to be ruled on; raises UsageError where no rulings are enough, or none is judged."""
     if not judged:
         msg = f"--width {width:g}: no judge ruled on ten samples or more, so nothing is rectified; --answers takes a number"
         raise UsageError(msg)
@@ -211,7 +212,6 @@ def _by_task(answers: Sequence[Answer], judged: Sequence[Rectifiable]) -> Iterat
 
 
 def _counts(answers: Sequence[Answer], items: Collection[str]) -> dict[str, StratumCounts]:
-    """Counts by the strata's words, tasks together."""
     named = sorted(answers, key=lambda answer: (GROUPS.index(answer.stratum.group), not answer.stratum.is_in_format))
     n_answers = Counter(answer.stratum.name for answer in named)
     n_rows = Counter(answer.stratum.name for answer in named if answer.item in items)
@@ -219,7 +219,7 @@ def _counts(answers: Sequence[Answer], items: Collection[str]) -> dict[str, Stra
 
 
 def sheet_row(text: AnswerText) -> dict[str, str]:
-    """Returns a row of the sheet: options under the signs that the model saw, and the right ones."""
+    """Makes a row of the sheet. Options stand under the signs that the model saw, and so do the right ones."""
     labels, gold = list(text.labels or ()), text.gold_label
     reader = json.loads(text.reader) if text.reader else None
     signs = (reader.get("option_letter") if isinstance(reader, dict) else None) or labels
@@ -245,7 +245,7 @@ def sheet_row(text: AnswerText) -> dict[str, str]:
 
 def _write(path: Path, rows: Sequence[Mapping[str, str]], *, force: bool) -> None:
     try:
-        # with the key in it, it is its owner's alone
+        # the sheet holds the key, so only its owner may read it
         with open(path, "w" if force else "x", encoding="utf-8", newline="", opener=_private) as file:
             sheet = CsvRows(file)
             sheet.row(COLUMNS)

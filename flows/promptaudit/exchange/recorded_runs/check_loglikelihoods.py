@@ -1,4 +1,4 @@
-"""Checks the log-likelihoods of options that recorded predictions have, as `raw.predictions.option_loglikelihoods` keeps them."""
+"""Checks the log-likelihoods of options in recorded predictions, kept as `raw.predictions.option_loglikelihoods`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _WANTED = "a JSON list is wanted with an object an option: nats (0 or less), n_c
 
 
 def check_loglikelihoods(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> None:
-    """Raises DataError naming file and row of the first value that is no list of an object an option, with what scoring needs."""
+    """Raises DataError for the first value that is no list of an object per option with what scoring needs.
+
+    The error names file and row.
+    """
     column = "option_loglikelihoods"
     for task, card in cards.items():
         own = frame.filter(pl.col("task") == task)

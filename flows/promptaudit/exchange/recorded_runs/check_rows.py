@@ -1,4 +1,4 @@
-"""Checks that rows of recorded predictions agree, and takes variants and samples from them; every error names file and row."""
+"""Checks that rows of recorded predictions agree and collects their variants and samples. Errors name file and row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VARIANT = ("task", "strategy", "paraphrase_temperature", "variant_index")
 
 
 def fail(frame: pl.DataFrame, is_bad: pl.Expr, column: str, wanted: str) -> None:
-    """Raises DataError for the first row that is bad, naming it and what its column holds."""
+    """Raises DataError for the first row that is bad. The error names the row and what its column holds."""
     bad = frame.filter(is_bad).head(1)
     if not bad.is_empty():
         row = bad.row(0, named=True)
@@ -38,7 +38,7 @@ def fail(frame: pl.DataFrame, is_bad: pl.Expr, column: str, wanted: str) -> None
 
 
 def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFrame:
-    """Returns the rows with ids checked, numbers parsed and absent columns filled: simple, variant 0, repetition 1."""
+    """Checks ids, parses numbers and fills absent columns: the given strategy, variant 0, repetition 1."""
     texts: dict[str, str | None] = {"task": task_id, "strategy": strategy}
     texts |= dict.fromkeys(
         ("instruction", "gold_label", "input", "choices", "references", "labels", "level", "program")
@@ -50,7 +50,7 @@ def typed(frame: pl.DataFrame, strategy: str, task_id: str | None) -> pl.DataFra
             frame = frame.with_columns(pl.lit(default, dtype=pl.String).alias(column))
     weights = pl.col("option_loglikelihoods")
     frame = frame.with_columns(pl.when(weights.str.strip_chars() != "").then(weights).alias("option_loglikelihoods"))
-    of_program = pl.col("program").is_not_null()  # whose files may name no strategy
+    of_program = pl.col("program").is_not_null()  # files of programs may name no strategy
     frame = frame.with_columns(pl.when(of_program).then(pl.col("strategy").fill_null(strategy)).otherwise("strategy"))
     for column in ("model", "sample_id", "strategy"):
         fail(frame, pl.col(column).is_null() | (pl.col(column) == ""), column, "a name is wanted")
@@ -93,7 +93,6 @@ def _with_temperatures(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _measured(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with what was measured of each answer, and its score elsewhere, as numbers; absent ones are null."""
     for column, dtype in {**MEASURED, PROGRAM_SCORE: pl.Float64()}.items():
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(None, dtype=dtype).alias(column))
@@ -111,14 +110,14 @@ def _measured(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _number(text: pl.Expr) -> pl.Expr:
-    """Returns texts as numbers; a comma is a decimal one, as half of Europe writes it, where it cannot part thousands."""
+    # a comma is a decimal one, as half of Europe writes it, where it cannot part thousands
     is_decimal = text.str.contains("^[0-9]+,[0-9]+$") & ~text.str.contains("^[1-9][0-9]{0,2},[0-9]{3}$")
     with_point = pl.when(is_decimal).then(text.str.replace(",", ".", literal=True)).otherwise(text)
     return with_point.cast(pl.Float64, strict=False)
 
 
 def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Returns one row a cell, and how many rows repeat another; raises DataError where rows of a cell disagree."""
+    """Keeps the first row of each cell and counts the others. Raises DataError where rows of a cell disagree."""
     may_be = frame.filter(frame.select(CELL).hash_rows().is_duplicated())  # hashes take a fifth of the cells' memory
     doubles = may_be.filter(pl.struct(CELL).is_duplicated())
     if doubles.is_empty():
@@ -142,10 +141,11 @@ def without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def grid_of(frame: pl.DataFrame, variants: pl.DataFrame, n_samples: Mapping[str, int]) -> tuple[pl.DataFrame, int]:
-    """Returns the repetitions that a variant has of some samples alone, with these, and the number of cells of all models.
+    """Finds the repetitions that only some samples were asked for, and counts the cells of all models.
 
-    A repetition is of some where it is of at most half of the samples, of the same under every wording that has it, as is every
-    later one: a subset was asked again. Of any other each sample was asked, and rows that are not there are missing.
+    The frame names the samples of each such repetition. It and every later one must cover at most half of the samples,
+    and the same samples under every wording that has it: a subset was asked again. In any other repetition each sample
+    was asked, and rows that are not there are missing.
     """
     asked = (
         frame.select(*VARIANT, "repetition", "sample_id")
@@ -170,9 +170,10 @@ def grid_of(frame: pl.DataFrame, variants: pl.DataFrame, n_samples: Mapping[str,
 
 
 def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns one row a prompt variant with its id and the repetitions asked of it, and the models in order.
+    """Collects one row for each prompt variant, with its id and its repetitions, and lists the models in order.
 
-    `model_ids` are those with rows of its task and strategy; nothing planned that others be asked.
+    `model_ids` are the models with rows of the variant's task and strategy; nothing planned that others be asked.
+    Raises DataError where a variant has two instructions, or is original in some rows and not in others.
     """
     variants = frame.group_by(VARIANT, maintain_order=True).agg(
         pl.col("instruction").drop_nulls().unique(maintain_order=True).alias("instructions"),
@@ -217,7 +218,11 @@ def variants_of(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFrame:
-    """Returns one row a sample with its gold label; raises where it is outside the label set or a sample has two."""
+    """Collects one row for each sample with its gold label.
+
+    Raises DataError where the label is outside the label set, where a sample has two labels, or where its rows differ
+    in their texts or in the order of their choices.
+    """
     gold = pl.col("gold_label").str.strip_chars()
     frame = frame.with_columns(pl.when(gold == "").then(None).otherwise(gold).alias("gold_label"))
     for task_id, card in cards.items():
@@ -288,7 +293,7 @@ def samples_of(frame: pl.DataFrame, cards: Mapping[str, TaskCard]) -> pl.DataFra
 
 
 def unread_gold_values(samples: pl.DataFrame, cards: Mapping[str, TaskCard]) -> list[str]:
-    """Returns a note for each task with gold values that their field's rule cannot read, or that are absent beside others."""
+    """Notes for each task which gold values its fields' rules cannot read, and which are absent beside others."""
     notes = []
     for task_id, card in cards.items():
         if not card.fields:
@@ -306,7 +311,6 @@ def unread_gold_values(samples: pl.DataFrame, cards: Mapping[str, TaskCard]) -> 
 
 
 def _refuse_reordered(frame: pl.DataFrame) -> None:
-    """Raises DataError where choices of a sample stand in several orders and no option_order says how they were shown."""
     told = frame.filter(
         pl.col("program").is_null() & pl.col("choices").is_not_null() & pl.col("option_order").is_null()
     )
@@ -326,7 +330,6 @@ def _refuse_reordered(frame: pl.DataFrame) -> None:
 
 
 def _refuse_other_texts(frame: pl.DataFrame) -> None:
-    """Raises DataError where a sample has another input, other choices or references in one row than in another."""
     own = frame.filter(pl.col("program").is_null())
     hint = {"input": "; leave 'input' out where it holds whole prompts"}
     for column in ("input", "choices", "references"):
@@ -339,7 +342,7 @@ def _refuse_other_texts(frame: pl.DataFrame) -> None:
             text = " ".join(composed(value).split())
             same = (
                 text if column == "input" else sorted(json.loads(_as_list(value) or "[]"))
-            )  # order is of option_order
+            )  # the order is compared by option_order
             if not text:
                 continue
             known, file_before, row_before = first.setdefault((task, sample), (same, file, row))
@@ -352,7 +355,6 @@ def _refuse_other_texts(frame: pl.DataFrame) -> None:
 
 
 def _as_list(choices: str | None) -> str | None:
-    """Returns the choices as a JSON list; None where they are none."""
     try:
         value = json.loads(choices or "")
     except (ValueError, RecursionError):

@@ -58,21 +58,21 @@ _ROWS_A_BATCH = 100_000
 
 
 READERS_OF_VALUES: Mapping[str, type[BaseModel]] = {"json_field": JsonFieldReader, "regex": RegexReader}
-"""Readers that `--reader` takes with a value behind `=`."""
+"""Readers that `--reader` takes with a value after `=`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """The options of `promptaudit import`, for what the columns of a file leave open."""
+    """Options of `promptaudit import`. They say what the columns of a file leave open."""
 
     task: str | None = None
     labels: tuple[str, ...] = ()
     level: str | None = None
     strategy: str = "simple"
     audit: str | None = None
-    reader: str | None = None  # of the card, else label
+    reader: str | None = None  # the card's own if None, else `label`
     mapping: str | None = None  # which columns hold what
-    model: str | None = None  # of files that name none
+    model: str | None = None  # for files that name none
     scale: Scale | None = None  # of a program's grades
     format_limits: FormatLimits = field(default_factory=lambda: FormatLimits(policy="warn"))
     seed: int = 20250601
@@ -86,7 +86,7 @@ class ImportOptions:
 
     @property
     def reader_of_card(self) -> str | dict[str, str] | None:
-        """Returns the reader as a task card has it: `json_field=score` is {"json_field": "score"}."""
+        """Gives the reader the form that a task card has: `json_field=score` becomes {"json_field": "score"}."""
         if self.reader is None or "=" not in self.reader:
             _refuse_unknown("--reader", self.reader, get_args(ReaderName))
             return self.reader
@@ -104,7 +104,7 @@ class ImportOptions:
 
 
 def limits_of(policy: str) -> FormatLimits:
-    """Returns the limits of the format gate under a policy; raises UsageError naming the nearest one."""
+    """Makes the limits of the format gate for a policy. Raises UsageError for an unknown one, naming the nearest."""
     _refuse_unknown("--policy", policy, ("warn", "quarantine", "fail"))
     return FormatLimits.model_validate({"policy": policy})
 
@@ -117,7 +117,10 @@ def _refuse_unknown(option: str, value: str | None, known: Sequence[str]) -> Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportResult:
-    """The run of an import, with counts; `n_landed` 0 and `is_new` False when the same bytes and options were there already."""
+    """Result of an import with its counts.
+
+    Where the same bytes and options landed before, `n_landed` is 0 and `is_new` False.
+    """
 
     audit_run_id: str
     audit_id: str
@@ -132,7 +135,7 @@ class ImportResult:
 def import_predictions(
     warehouse: Warehouse, files: Sequence[Path], registry: Registry, options: ImportOptions
 ) -> ImportResult:
-    """Lands files of recorded predictions as one run, in one transaction; raises DataError naming file and row."""
+    """Lands files of recorded predictions as one run, in one transaction. Raises DataError naming file and row."""
     digests = {str(path): _sha256(path) for path in files}
     tasks_known = {name: entry.card for name, entry in registry.entries.get("tasks", {}).items()}
     audit_id = options.audit or stem_of(files[0])
@@ -162,7 +165,7 @@ def import_predictions(
     task_ids = _task_ids(frame, options, files[0])
     cards = {}
     for task_id in task_ids:
-        registry.find("tasks", task_id)  # raises what is wrong with it
+        registry.find("tasks", task_id)  # raises if the card is wrong
         rows = frame.filter(pl.col("task") == task_id) if "task" in frame.columns else frame
         cards[task_id] = _task_card(task_id, tasks_known, options, rows, notes)
     refused = {task_id: refused_scoring(card.scoring_methods) for task_id, card in cards.items()}
@@ -257,7 +260,6 @@ def import_predictions(
 
 
 def _without_copies(files: Sequence[Path], digests: Mapping[str, str]) -> tuple[list[Path], list[str]]:
-    """Returns the files with different bytes, and a note for each that repeats another."""
     first: dict[str, Path] = {}
     notes = []
     for path in files:
@@ -270,7 +272,6 @@ def _without_copies(files: Sequence[Path], digests: Mapping[str, str]) -> tuple[
 def _task_card(
     task_id: str, known: Mapping[str, object], options: ImportOptions, rows: pl.DataFrame, notes: list[str]
 ) -> TaskCard:
-    """Returns the task's card with what the options change, or one made of the options, or inferred from the rows with a note."""
     changes: dict[str, object] = {}
     if options.labels:
         changes["labels"] = list(options.labels)
@@ -312,7 +313,7 @@ def _shown(value: object) -> str:
 def _answers(
     audit_run_id: str, frame: pl.DataFrame, ids: pl.DataFrame, files: Sequence[Mapping[str, str]], scales: Scales
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yields the rows of raw.predictions and raw.verdicts, some at a time: their ids take several times the answers' memory."""
+    # some rows at a time: their ids take several times the answers' memory
     landed_at = now()
     for batch in frame.iter_slices(_ROWS_A_BATCH):
         rows = _with_ids(batch, ids)
@@ -325,7 +326,6 @@ def _answers(
 
 
 def _with_ids(frame: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with the id and the instruction of their prompt variant."""
     return frame.join(ids, on=list(VARIANT), how="left", nulls_equal=True, maintain_order="left")
 
 
@@ -394,7 +394,7 @@ def _variant_rows(
 
 
 def _reader_of(signs: Sequence[str], n_reordered: int | None) -> str | None:
-    """Returns the reader of a variant whose options have signs of their own, the longest list of them, or are reordered."""
+    # a variant has a reader of its own where its options have own signs (the longest list counts) or are reordered
     lists: list[list[str]] = [json.loads(each) for each in signs]
     longest: list[str] = max(lists, key=len, default=[])
     if n_reordered and not longest:
@@ -438,7 +438,10 @@ def _sha256(path: Path) -> str:
 def run_import(
     settings: Settings, registry: Registry, files: Sequence[Path], options: ImportOptions, progress: Progress
 ) -> RunResult:
-    """Lands recorded predictions as a run and derives it; does nothing for the same bytes and options again."""
+    """Lands recorded predictions as a run and derives it.
+
+    Does nothing where the same bytes and options were imported before.
+    """
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="an import"):
         make_ready(warehouse, progress, settings.spool)

@@ -1,4 +1,4 @@
-"""Infers what a recorded task asks for, where neither a card nor --labels says it: options, a set of labels, an open answer."""
+"""Infers what a recorded task asks for where neither a card nor --labels says it: options, labels or an open answer."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ MAX_LABELS = 50
 MAX_LABEL = 100  # characters
 _LISTED = 8
 _WRAPPED = re.compile(r"^(\*\*|__|[\"'`“„«「]+)(.+?)(?:\*\*|__|[\"'`”“»」]+)\.?$", re.DOTALL)
+# below _FEW samples, gold texts that no answer gives are no labels; above _MOST_SPELLINGS gold texts, spellings are not
+# compared
 _FEW, _MOST_SPELLINGS = 10, 500
-"""Samples of which gold texts that no answer gives are no labels, and gold texts whose spellings are compared."""
 KINDS = ("classification", "multiple_choice", "open_ended", "extraction")
 _PLACE = "(recorded)"
 FRESH_READER = "label"
-"""The reader of a recorded task where neither a card nor its file nor --reader names one."""
+"""Reader of a recorded task where neither a card nor its file nor --reader names one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InferredTask:
-    """The fields of a task's card, and the sentence that says what was inferred from what."""
+    """The fields of a task's card, and a sentence that says what was inferred from what."""
 
     fields: dict[str, Any]
     note: str
 
 
 def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
-    """Returns what the rows of a task say of it; None where ours have neither options nor gold labels nor references."""
+    """Infers a task's card from its rows; None for our own rows without options, gold labels and references."""
     told = _told(rows)
     if told is not None:
         return InferredTask(
@@ -66,10 +67,7 @@ def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
 
 
 def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
-    """Returns the task that the columns of an export name: its kind, labels, level, reader and scoring; None without a kind.
-
-    A classification without labels is not believed to be one.
-    """
+    # the task that the columns of an export name; a classification without labels is not believed to be one
     kind = next(iter(_texts(rows, "kind")), None)
     labels = next(iter(_lists(rows, "labels")), [])
     if kind is None or (kind == "classification" and not labels):
@@ -92,7 +90,7 @@ def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
 
 
 def _reader(rows: pl.DataFrame) -> Any:  # noqa: ANN401 - a name, or an object
-    """Returns the reader that the file names; code of others is never called, so one of that kind is `exact`."""
+    # code of others is never called: a reader of that kind becomes `exact`
     text = next(iter(_texts(rows, "reader")), f'"{FRESH_READER}"')
     try:
         value = json.loads(text)
@@ -118,7 +116,6 @@ def _multiple_choice(task_id: str, rows: pl.DataFrame, n_options: int) -> Inferr
 
 
 def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
-    """Returns the labels that the file lists, else its gold labels where they are few and recur."""
     listed = _lists(rows, "labels")
     if listed:
         labels = list(dict.fromkeys(label.strip() for each in listed for label in each if label.strip()))
@@ -138,7 +135,7 @@ def _labels(rows: pl.DataFrame, golds: list[str]) -> tuple[list[str], str]:
 
 
 def _is_prose(rows: pl.DataFrame, labels: list[str]) -> bool:
-    """Returns whether a program's targets of several words are answers of a few samples, which recur by chance."""
+    # a program's targets of several words are answers of a few samples, which recur by chance
     are_few = rows["sample_id"].n_unique() < _FEW and bool(_texts(rows, "program"))
     if not are_few or all(len(each.split()) == 1 for each in labels):
         return False
@@ -147,10 +144,8 @@ def _is_prose(rows: pl.DataFrame, labels: list[str]) -> bool:
 
 
 def _of_one_spelling(golds: list[str], said: set[str]) -> dict[str, str]:
-    """Maps each gold text to the first of those that are one label in another spelling: "yes." is "Yes", 1.0 is 1.
-
-    Two that answers tell apart stay two, as mW and MW, unless one is the other with a capital, as Yes and yes.
-    """
+    # Gold texts that are one label in another spelling become the first of them: "yes." is "Yes", 1.0 is 1. Two that
+    # answers keep apart stay two, as mW and MW, unless one is the other with a capital, as Yes and yes.
     first: dict[str, list[str]] = {}
     one = {}
     for gold in dict.fromkeys(golds):
@@ -169,13 +164,13 @@ def _of_one_spelling(golds: list[str], said: set[str]) -> dict[str, str]:
 
 
 def spelling_of(text: str) -> str:
-    """Returns what texts have in common that are one label: its number, or its letters without case, quotes and final stop."""
+    """Reduces spellings of one label to one text: its number, or its letters without case, quotes and final stop."""
     bare = _WRAPPED.sub(r"\2", composed(text).strip()).strip().removesuffix(".").strip()
     return numeral(bare) or " ".join(bare.casefold().split())
 
 
 def _texts(rows: pl.DataFrame, column: str) -> list[str]:
-    """Returns what a column holds, blanks left out, and of texts that differ in nothing but Unicode's forms the first."""
+    # blanks are left out, and of texts that differ only in Unicode's forms the first is kept
     if column not in rows.columns:
         return []
     texts = rows[column].drop_nulls().str.strip_chars().unique(maintain_order=True).to_list()
@@ -186,7 +181,6 @@ def _texts(rows: pl.DataFrame, column: str) -> list[str]:
 
 
 def _lists(rows: pl.DataFrame, column: str) -> list[list[str]]:
-    """Returns the distinct lists of a column of JSON."""
     lists = []
     for text in _texts(rows, column):
         try:

@@ -1,4 +1,4 @@
-"""Reads a file by `--map`, which says what column, or place inside of one, holds what; guesses such a map for a file."""
+"""Reads a file by `--map`, which names the column, or the place inside one, for each value; guesses such a map too."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _ROWS = (".jsonl", ".ndjson", ".json")
 MAX_SHOWN = 40  # columns that a message lists
 MAX_DEPTH = 3
 _PLACE = re.compile(r"\*|-?[0-9]{1,6}")
+# kinds of parts of a message that are no answer
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
-"""Kinds of parts of a message that are no answer."""
 # what other programs call it, the likeliest first
 SYNONYMS: Mapping[str, Sequence[str]] = {
     "model": ("model", "model_name", "model_id", "modelname", "engine", "provider", "llm", "deployment"),
@@ -74,9 +74,9 @@ SYNONYMS: Mapping[str, Sequence[str]] = {
 
 
 def read_map(text: str, names: Sequence[str]) -> dict[str, tuple[str, bool]]:
-    """Returns, for each name of `model=engine,sample_id=meta.id,task='x'`, a column and False, or a constant and True.
+    """Parses `model=engine,sample_id=meta.id,task='x'` into a column and False, or a constant and True, for each name.
 
-    Raises UsageError naming the part that is not of that form, or a name that no recorded prediction has.
+    Raises UsageError naming a part that is not of this form, or a name that no recorded prediction has.
     """
     mapping: dict[str, tuple[str, bool]] = {}
     place = 0
@@ -98,7 +98,7 @@ def read_map(text: str, names: Sequence[str]) -> dict[str, tuple[str, bool]]:
 
 
 def mapped_frame(path: Path, mapping: Mapping[str, tuple[str, bool]]) -> pl.DataFrame:
-    """Returns the mapped columns of a file as text; raises DataError naming a column that no row has."""
+    """Reads the mapped columns of a file as text. Raises DataError naming a column that no row has."""
     rows, columns = _rows(path)
     values: dict[str, list[Any]] = {name: [] for name in mapping}
     flags = []
@@ -131,7 +131,6 @@ def _rows(path: Path) -> tuple[Iterator[tuple[int, dict[str, Any]]], list[str]]:
 
 
 def _refuse_other_tables(path: Path) -> None:
-    """Raises DataError for a file that is neither called as one that is read nor begins as JSON."""
     suffix = path.suffix.lower()
     if suffix not in _ROWS and not head_of(path).lstrip().startswith((b"[", b"{")):
         what = suffix or "a file without a suffix"
@@ -140,7 +139,7 @@ def _refuse_other_tables(path: Path) -> None:
 
 
 def columns_of(path: Path) -> list[str]:
-    """Returns the columns of a file's first row, and the places inside of nested ones as a.b."""
+    """Lists the columns of a file's first row, with the places inside nested ones as a.b."""
     if path.suffix.lower() in _TABLES:
         first = read_text_table(path).head(1).to_dicts()
         return _leaves(first[0]) if first else []
@@ -161,11 +160,9 @@ def _leaves(row: Mapping[str, Any], before: str = "", depth: int = 1) -> list[st
 
 
 def _at(row: Mapping[str, Any], path: str) -> tuple[Any, bool]:
-    """Returns what stands at a path and whether anything does; a column of that very name comes first.
-
-    A part of a list is named by its place, from its end by -1, or by `*`, the first that has what follows. Where the part at a
-    place is what a model thought, or a part of another type, the first that has what follows is meant.
-    """
+    # A column of that very name comes first. A part of a list is named by its place, from its end by -1, or by `*`, the
+    # first that has what follows. Where the part at a place is what a model thought, or a part of another type, the
+    # first that has what follows is meant.
     return (row[path], True) if path in row else _inside(row, path.split("."))
 
 
@@ -194,7 +191,6 @@ def _is_thought(part: Any) -> bool:  # noqa: ANN401
 
 
 def _parsed(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
-    """Returns the object or list that a text of JSON is; any other value as it is."""
     if isinstance(value, str) and value.startswith(("{", "[")):
         try:
             return json.loads(value)
@@ -204,13 +200,13 @@ def _parsed(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
 
 
 def shown_columns(columns: Sequence[str]) -> str:
-    """Returns the columns for a message, the first of many."""
+    """Lists the columns for a message, the first MAX_SHOWN of many."""
     more = f" and {len(columns) - MAX_SHOWN} more" if len(columns) > MAX_SHOWN else ""
     return f"its columns: {', '.join(name[:60] for name in columns[:MAX_SHOWN])}{more}"
 
 
 def guessed_map(columns: Sequence[str], names: Sequence[str]) -> str:
-    """Returns the nearest guess as options to give: `--model NAME --map sample_id=id,completion=response`."""
+    """Guesses a map and writes it as options to give: `--model NAME --map sample_id=id,completion=response`."""
     parts, taken, model = [], set(), ""
     for name in names:
         guess = _guess(name, [column for column in columns if column not in taken])

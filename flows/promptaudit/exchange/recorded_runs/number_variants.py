@@ -1,4 +1,4 @@
-"""Numbers the wordings of a file in our own columns that tells them apart by names, or by their instructions alone."""
+"""Numbers the wordings of a file in our own columns that names them, or has only their instructions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SHOWN = 5
 
 
 def numbered(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows with a number in `variant_index` where it held names or nothing told instructions apart, and notes.
+    """Numbers `variant_index` where it held names or nothing separated the instructions, and writes notes.
 
-    Names are numbered within task and strategy in the order in which they come, and are the instruction where the file has
-    none; numbers beside names stay. Instructions are numbered where half of the samples or more are asked under several. Raises
-    DataError where fewer are, as where each holds its sample.
+    Names are numbered within task and strategy in the order of their rows, and are the instruction where the file has
+    none. Numbers beside names stay. Instructions are numbered where half of the samples or more are asked under
+    several. Raises DataError where fewer are, as where each instruction holds its sample.
     """
     group = [column for column in _GROUP if column in frame.columns]
     if "variant_index" in frame.columns:
@@ -45,7 +45,7 @@ def numbered(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _by(frame: pl.DataFrame, group: list[str], column: str, why: str) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows numbered by a column: numbers stay, names follow them, that of the original first."""
+    # numbers stay, and names follow them, the original's first
     frame = frame.with_columns(pl.col(column).fill_null("").alias("_name"))
     told = "is_original" if "is_original" in frame.columns else column  # no number, name or instruction is true
     is_first = pl.col(told).str.to_lowercase() == "true"

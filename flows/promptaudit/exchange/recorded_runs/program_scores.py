@@ -1,4 +1,4 @@
-"""Keeps what the program that recorded an answer scored it, as that program's verdict, and says where our reading differs."""
+"""Keeps the score that a program gave its answers as its verdict, and notes where our reading differs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from promptaudit.warehouse.sql import sql
 
 
 class Scale(NamedTuple):
-    """The worst and the best score for the answers to a task, or, where nobody said these, the least and the greatest given."""
+    """The worst and the best score of a task or, where none is declared, the least and the greatest that were given."""
 
     low: float
     high: float
@@ -26,7 +26,7 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Returns the scale that `--scale LOW,HIGH` declares; raises UsageError where the text is none."""
+        """Parses the scale that `--scale LOW,HIGH` declares. Raises UsageError for any other text."""
         try:
             low, high = map(float, text.split(","))
         except ValueError:
@@ -37,25 +37,26 @@ class Scale(NamedTuple):
         return cls(low, high, is_declared=True)
 
     def __str__(self) -> str:
-        """Returns `1 to 10`."""
+        """Writes the scale as `1 to 10`."""
         return f"{self.low:g} to {self.high:g}"
 
     def share(self, score: float) -> float | None:
-        """Returns how much of the way from worst to best a score is, in [0, 1]; None where nobody said which these are."""
+        """Computes how far a score is from worst to best, in [0, 1]. None where the scale is not declared."""
         return (score - self.low) / (self.high - self.low) if self.is_declared else None
 
 
 SHARES = Scale(0, 1, is_declared=True)
 Scales = Mapping[tuple[str, str], Scale]
-"""By program and task, where scores are others than 0 and 1."""
+"""Scale by program and task, where scores are others than 0 and 1."""
 
 
 def scales_of(rows: pl.DataFrame, declared: Scale | None = None) -> tuple[Scales, list[str]]:
-    """Returns the scales of the scores that are grades and no verdicts, and a note for each.
+    """Finds the scales of scores that are grades and not verdicts, and writes a note for each.
 
-    A declared scale is that of all scores. Without one, scores of a task that are all 0 or 1 are verdicts, and those between
-    0 and 1 shares of what is right. On any other scale they say nothing of right and wrong until it is declared: a 1 may be
-    the worst of ten grades. Raises UsageError for a score outside of the declared scale.
+    A declared scale holds for all scores. Without one, scores of a task that are all 0 or 1 are verdicts, and scores
+    between 0 and 1 are shares of what is right. On any other scale they say nothing of right and wrong until it is
+    declared: a 1 may be the worst of ten grades. Raises UsageError for a score outside the declared scale, or where
+    nothing has a score.
     """
     scales, notes = {}, []
     scored = rows.filter(pl.col("program").is_not_null() & pl.col(PROGRAM_SCORE).is_not_null())
@@ -80,7 +81,6 @@ def scales_of(rows: pl.DataFrame, declared: Scale | None = None) -> tuple[Scales
 
 
 def _refuse_outside(scored: pl.DataFrame, declared: Scale) -> None:
-    """Raises UsageError for the first score that is not on a declared scale, or where there is none."""
     if scored.is_empty():
         msg = f"--scale {declared.low:g},{declared.high:g}: no answer has a score of the program that recorded it"
         raise UsageError(msg)
@@ -97,7 +97,7 @@ def _refuse_outside(scored: pl.DataFrame, declared: Scale) -> None:
 def verdicts_of(
     audit_run_id: str, rows: pl.DataFrame, files: Sequence[Mapping[str, str]], landed_at: datetime, scales: Scales
 ) -> pl.DataFrame:
-    """Returns the rows of raw.verdicts: scores of 0 and 1 as verdicts, grades as JSON with their scale as the reply."""
+    """Builds the rows of raw.verdicts: scores of 0 and 1 as verdicts, grades as JSON with their scale as the reply."""
     source = as_json(list(files))
     scored = rows.filter(pl.col("program").is_not_null() & pl.col(PROGRAM_SCORE).is_not_null())
     verdicts = []
@@ -138,7 +138,7 @@ class _ScoredDifferently(NamedTuple):
 
 
 def differences(warehouse: Warehouse, audit_run_id: str) -> list[str]:
-    """Returns a note for each program that scored answers of a published run otherwise than the task's rule does."""
+    """Notes each program that scored answers of a published run differently than the task's rule does."""
     notes = []
     rows = warehouse.published.read(sql("exchange.recorded_runs", "scored_differently"), run=audit_run_id)
     for row in rows_as(_ScoredDifferently, rows):

@@ -1,7 +1,7 @@
-"""Says of what kind prompt variants are whose file has what they vary in by dimension, as rows of DOVE do.
+"""Finds the kind of each prompt variant in files that say by dimension in what prompts vary, as rows of DOVE do.
 
-The variant from which all others differ least is taken for the original; another is of the kind in whose dimensions alone it
-differs from that one, else crossed.
+The variant from which all others differ least is taken for the original. Another one has the kind in whose dimensions
+alone it differs from the original, else it is crossed.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ KINDS: Mapping[str, Variation] = {
     "table_perturbation": "input_noise",
 }
 OTHER: Variation = "format"
-"""The kind of any other dimension: DOVE calls all of them those of the format."""
+"""The kind of any other dimension. DOVE counts all of them as format."""
 
 Dimensions = Mapping[str, str]
-"""Dimension to what a prompt has of it, as JSON."""
+"""Dimension to the prompt's value, as JSON."""
 
 
 def with_demonstrations(answers: Sequence[Answer]) -> list[Dimensions | None]:
-    """Returns the dimensions of each answer's prompt, its demonstrations among them where these tell variants apart.
+    """Adds the demonstrations to the dimensions of each answer's prompt where they separate variants.
 
-    Of prompts that are alike in all else the demonstrations are a dimension as long as no more lists were shown than one sample
-    was asked under; else each sample has its own, and its first list, its second and so on are alike.
+    Among prompts that are alike in all else, the demonstrations are a dimension as long as no more lists were shown
+    than one sample was asked under. Otherwise each sample has its own lists: the first of each count as one, and so do
+    the second ones and so on.
     """
     groups: dict[tuple[str | None, ...], dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for answer in answers:
@@ -62,21 +63,25 @@ def _alike(answer: Answer) -> tuple[str | None, ...]:
 
 
 def key_of(dimensions: Dimensions | None) -> str | None:
-    """Returns a text that equal dimensions share."""
+    """Writes dimensions as a text that equal dimensions share."""
     return None if dimensions is None else as_json(dict(sorted(dimensions.items())))
 
 
 def reference_of(variants: Sequence[Dimensions]) -> int:
-    """Returns the place of the variant that differs from all others in the fewest dimensions, summed; the first of several."""
+    """Finds the variant that differs from all others in the fewest dimensions, summed; the first of several.
+
+    Gives its place.
+    """
     names = {name for variant in variants for name in variant}
     shares = {name: Counter(variant.get(name) for variant in variants) for name in names}
     return max(range(len(variants)), key=lambda n: sum(shares[name][variants[n].get(name)] for name in names))
 
 
 def settings_of(variants: Sequence[Dimensions], texts: Sequence[str], reference: int) -> list[dict[str, Any]]:
-    """Returns, for each variant, by kind what it has in place of the reference's, as `raw.prompt_variants.setting` has it.
+    """Lists for each variant, by kind, what it has in place of the reference's, as in `raw.prompt_variants.setting`.
 
-    Of `wording` this is the number of its text, of `option_order` the name of the order, else what stands there by dimension.
+    For `wording` this is the number of its text, for `option_order` the name of the order, and otherwise an object by
+    dimension.
     """
     own = variants[reference]
     numbers = {text: number for number, text in enumerate(dict.fromkeys((texts[reference], *texts)))}

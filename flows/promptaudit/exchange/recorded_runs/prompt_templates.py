@@ -1,4 +1,4 @@
-"""Finds the prompt variants among recorded prompts: the instruction is what stays when the parts of the sample are taken out."""
+"""Finds the prompt variants among recorded prompts. A prompt without the parts of its sample is the instruction."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from promptaudit.system.keys import as_json
 
 UNKNOWN = "(recorded)"
 MAX_COMPARED = 3_000_000  # steps in which texts are looked for in the prompts of a file, beyond those by their length
-_CHARACTERS_A_STEP = 500  # that are passed over
-_CHARACTERS_FOR_A_STEP = 32  # of the prompts: a dozen texts are looked for in each
+_CHARACTERS_A_STEP = 500  # passed over, count as one step more
+_CHARACTERS_FOR_A_STEP = 32  # of the prompts give one step more: a dozen texts are looked for in each
+# task and strategy
 _Group = tuple[str | None, str | None]
-"""Task and strategy."""
+# what separates the variants of a task: instruction, dimensions, and what else a file says
 _Key = tuple[str, str | None, str | None]
-"""What tells the variants of a task apart: instruction, dimensions, and what else a file says."""
 
 
 def variants_of_answers(files: Sequence[RecordedAnswers]) -> list[list[PromptVariant]]:
-    """Returns the prompt variant of every answer, a list a file.
+    """Finds the prompt variant of every answer and gives one list for each file.
 
-    Within a task equal instructions are one variant, whichever file they are of, and numbers follow the order in which they first
-    appear. Prompts of one file are one variant as long as no sample has two; else they are told apart by their templates, or,
-    where each sample's is another, by their order. Where files say in what their prompts vary, this tells variants apart too,
-    and variant 0 is the one that the others differ least from.
+    Within a task equal instructions are one variant in all files, and numbers follow the order of their first
+    appearance. Prompts of one file are one variant as long as no sample has two. Otherwise their templates separate
+    them or, where each sample's template is another, their order does. Where files say in what their prompts vary, this
+    separates variants too, and variant 0 is the one that the others differ least from.
     """
     answers = [answer for file in files for answer in file.answers]
     dimensions = with_demonstrations(answers)
@@ -52,14 +52,14 @@ def variants_of_answers(files: Sequence[RecordedAnswers]) -> list[list[PromptVar
 
 
 def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_Key, PromptVariant]:
-    """Returns the variants of a task; of what kind they are where the files say so of each, or in what each varies."""
+    # a variant gets a kind only where files say it for each one, or say in what each one varies
     answers = [answer for answer, _ in found.values()]
     varied = [dimensions for _, dimensions in found.values() if dimensions is not None]
     if len(varied) < len(found):
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     kinds = [answer.variation for answer in answers]
     is_told = all(map(_is_told, answers))
-    if is_told and kinds.count("original") != 1:  # kinds are of one original, which these do not share
+    if is_told and kinds.count("original") != 1:  # kinds need one original, and here is none or several
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     if is_told:
         first = kinds.index("original")
@@ -76,12 +76,11 @@ def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_K
 
 
 def _is_told(answer: Answer) -> bool:
-    """Returns whether a file says in which respect a prompt differs from the original."""
     return is_variation(answer.variation or "") and (answer.setting is None or is_setting(answer.setting))
 
 
 def _instructions_of(files: Sequence[RecordedAnswers], dimensions: Sequence[Dimensions | None]) -> list[str]:
-    """Returns the instruction of every answer of all files; of templates that differ in what a file's samples share it is one."""
+    # templates that differ only in texts that a file's samples share have one instruction
     begun, answers, texts, numbers = 0, list[Answer](), list[str](), list[int]()
     for number, file in enumerate(files):
         answers += file.answers
@@ -107,10 +106,8 @@ def _instructions_of(files: Sequence[RecordedAnswers], dimensions: Sequence[Dime
 
 
 def _as_of_most_samples(answers: Sequence[Answer], texts: Sequence[str]) -> list[str]:
-    """Returns the templates, where every prompt of one stands under another with more samples too, the other one.
-
-    A trial of one sample, or a log that was stopped, shows less of its template than the whole log does.
-    """
+    # Replaces a template by another that has more samples and fits every prompt of it: a trial of one sample, or a log
+    # that was stopped, shows less of its template than the whole log does.
     samples: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for answer, text in zip(answers, texts, strict=True):
         samples[answer.task, text].add(answer.sample_id)
@@ -130,13 +127,13 @@ def _as_of_most_samples(answers: Sequence[Answer], texts: Sequence[str]) -> list
 
 
 class Compared:
-    """Counts the steps in which texts are looked for in the prompts of a file: texts and prompts make a product."""
+    """Counts the steps of searching texts in the prompts of a file. Every text may be searched in every prompt."""
 
     def __init__(self, answers: Sequence[Answer] = ()) -> None:
         self.left = MAX_COMPARED + sum(len(each.prompt or "") for each in answers) // _CHARACTERS_FOR_A_STEP
 
     def step(self, n_characters: int) -> None:
-        """Counts a step over so many characters; raises DataError for one too many."""
+        """Counts a step over so many characters. Raises DataError for one too many."""
         self.left -= 1 + n_characters // _CHARACTERS_A_STEP
         if self.left < 0:
             msg = "the texts of its samples stand so often in its prompts, or are so many, that they are not looked for; split it"
@@ -158,7 +155,6 @@ def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | N
 
 
 def _templates(answers: Sequence[Answer], compared: Compared) -> list[str]:
-    """Returns the template of each answer's prompt; raises DataError naming an answer whose texts take too long to find."""
     template_by: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}  # answers to one prompt share it
 
     def template(answer: Answer, fields: Mapping[str, str]) -> str:
@@ -191,9 +187,9 @@ def _templates(answers: Sequence[Answer], compared: Compared) -> list[str]:
 
 
 def template_of(prompt: str, fields: Mapping[str, str], compared: Compared | None = None) -> str:
-    """Returns the prompt with each field's text, as whole words, replaced by its name in braces; the longest text first.
+    """Replaces each field's text in the prompt, as whole words, by its name in braces, the longest text first.
 
-    A field that is the whole prompt says nothing of it. Raises DataError where it takes more steps than `compared` has left.
+    A field that is the whole prompt is left alone. Raises DataError where it takes more steps than `compared` has left.
     """
     compared = compared or Compared()
     longest = len(prompt)

@@ -1,4 +1,4 @@
-"""Reads in which respect recorded prompts differ from the original: their kind, their setting, the order of their options."""
+"""Reads how recorded prompts differ from the original: their kind, their setting, the order of their options."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ VARIATIONS = ("original", *_KINDS, "crossed")
 
 
 def is_variation(text: str) -> bool:
-    """Returns whether a text names a respect in which prompts differ."""
+    """Checks whether a text names a kind of variation."""
     return text in VARIATIONS
 
 
 def is_setting(text: str) -> bool:
-    """Returns whether a text is a JSON object of kinds of variation to what stands in place of the original's."""
+    """Checks for a JSON object from kinds of variation to what stands in place of the original's."""
     try:
         value = json.loads(text)
         as_json(value).encode()  # half a character is no text to a database
@@ -35,7 +35,7 @@ def is_setting(text: str) -> bool:
 
 
 def check_variations(variants: pl.DataFrame) -> None:
-    """Raises DataError naming file and row of the first variant with two kinds or settings, or with one that is none."""
+    """Raises DataError naming file and row of the first variant with two kinds or settings, or with an invalid one."""
     for row in variants.iter_rows(named=True):
         named = f"{row['file']} row {row['row']}: variant {row['variant_index']} of task {row['task']!r}"
         for column, is_one in (("variation", is_variation), ("setting", is_setting)):
@@ -50,10 +50,10 @@ def check_variations(variants: pl.DataFrame) -> None:
 
 
 def option_orders_of(audit_run_id: str, frame: pl.DataFrame, variants: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Returns the rows of raw.option_orders, and for each row of `frame` its own order where it is another than these say.
+    """Builds the rows of raw.option_orders, and for each row of `frame` its own order where it differs from them.
 
-    That of a variant and sample is the order of the first answer, where it is not the data's. Raises DataError naming file and
-    row of an order that is no permutation of the options' places.
+    The order of a variant and sample is the first answer's, where this is not the order of the data. Raises DataError
+    naming file and row of an order that is no permutation of the options' places.
     """
     if frame["option_order"].null_count() == frame.height:
         return frame_of("option_orders", []), pl.Series("option_order", [None], dtype=pl.List(pl.Int32)).new_from_index(
@@ -90,7 +90,6 @@ def _is_of_data(order: list[int] | None) -> bool:
 
 
 def _order(text: str, choices: str | None) -> list[int] | None:
-    """Returns the places that a JSON list names, each of the options once; None for anything else."""
     try:
         order, options = json.loads(text), json.loads(choices or "null")
     except (ValueError, RecursionError):

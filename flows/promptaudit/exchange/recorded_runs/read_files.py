@@ -1,4 +1,4 @@
-"""Reads files of recorded predictions, in our columns and of other programs; every error names the file."""
+"""Reads files of recorded predictions, in our columns or in the form of other programs. Every error names the file."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _NAMESAKES: Mapping[str, tuple[Callable[[str], bool], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recordings:
-    """Rows of all files, every column as text, with file and row; notes for a person; the files that were read beside these."""
+    """Rows of all files, every column as text, with file and row; notes for a person; and files read beside them."""
 
     frame: pl.DataFrame
     notes: tuple[str, ...]
@@ -90,10 +90,10 @@ class Recordings:
 def read_recordings(
     files: Sequence[Path], *, mapping: str | None = None, model: str | None = None, task: str | None = None
 ) -> Recordings:
-    """Returns the rows of recorded predictions, of files in our own columns and of every format that is recognised.
+    """Reads recorded predictions from files in our own columns and in every format that is recognised.
 
-    `mapping` is the text of --map, which then reads every file; `model` is the name of the model where a file says none, or says
-    one; `task` is the name that other programs' tasks go by. Raises DataError naming file and row, or the file's columns.
+    `mapping` is the text of --map, which then reads every file. `model` names the model of files that name none or only
+    one. `task` is the name that other programs' tasks get. Raises DataError naming file and row, or the file's columns.
     """
     wanted = None if mapping is None else read_map(mapping, (*REQUIRED, *OPTIONAL))
     frames: list[pl.DataFrame] = []
@@ -147,7 +147,6 @@ def _refuse_several(path: Path, model: str | None, models: Sequence[str]) -> Non
 
 
 def _own(path: Path) -> pl.DataFrame:
-    """Returns a file in our own columns, or in those of the package `promptstability`, with its values as text."""
     if path.suffix.lower() == _JSON_SUFFIX:
         rows = [row for _, row in rows_of(path)]
         columns = dict.fromkeys(name for row in rows for name in row)
@@ -168,7 +167,6 @@ def _safe(text: str | None) -> str | None:
 
 
 def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str]) -> pl.DataFrame:
-    """Returns the columns that are read, with file and row; raises DataError with the nearest map where one is missing."""
     if model is not None and not frame.is_empty():
         _refuse_several(path, model, frame["model"].drop_nulls().unique().to_list() if "model" in frame.columns else [])
         frame = frame.with_columns(pl.lit(model).alias("model"))
@@ -201,7 +199,6 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
 
 
 def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.DataFrame:
-    """Returns the columns less those of the file's own that have the name of one of an export and hold something else."""
     for column, (is_one, wanted) in _NAMESAKES.items():
         if column not in frame.columns or frame.schema[column] != pl.String:
             continue
@@ -214,10 +211,7 @@ def _without_namesakes(frame: pl.DataFrame, path: Path, notes: list[str]) -> pl.
 
 
 def _with_ends(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows with OpenAI's word for the end of each answer, an unknown one as it is, and notes of what ended in none.
-
-    What ended in an error is no answer, whatever text it has.
-    """
+    # each end by OpenAI's word, an unknown one as it is; what ended in an error is no answer, whatever text it has
     if "finish_reason" not in frame.columns:
         return frame, []
     reason = pl.col("finish_reason").cast(pl.String)
@@ -240,7 +234,7 @@ def _with_ends(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows of other programs with the answers to each cell numbered, asks without an answer last, and notes."""
+    # answers to one cell are numbered, asks without an answer last
     cell = [pl.col(name) for name in ("model", "task", "strategy", "variant_index", "sample_id")]
     again = pl.col("completion").is_null().rank("ordinal").over(cell).cast(pl.String)
     is_foreign = pl.col("program").is_not_null()
@@ -255,7 +249,6 @@ def _numbered_on(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _variant_notes(frame: pl.DataFrame) -> list[str]:
-    """Returns a note for each task with several variants: how many there are, of what kinds, and which is the first."""
     rows = frame.filter(pl.col("program").is_not_null())
     notes = []
     for (task,), of_task in rows.group_by(["task"], maintain_order=True):
@@ -277,7 +270,6 @@ def _variant_notes(frame: pl.DataFrame) -> list[str]:
 
 
 def _of_one_model(task: str, rows: pl.DataFrame) -> list[str]:
-    """Returns a note where variants have answers of one model only while the task has those of several."""
     if rows["model"].n_unique() == 1:
         return []
     alone = (

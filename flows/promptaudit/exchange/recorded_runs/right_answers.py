@@ -1,4 +1,4 @@
-"""Reads what files in our own columns say is right: lists of choices, places and texts of a choice, several right answers."""
+"""Reads the right answers of files in our own columns: lists of choices, places and texts of a choice, several ones."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from promptaudit.registry.tables import escape
 from promptaudit.system.keys import as_json
 
 _LISTS = ("choices", "references", "labels")
+# characters of a list as Python writes it
 _LONGEST_LIST = 20_000
-"""Characters of a list as Python writes it that are read."""
 _WITHOUT_COMMA = re.compile(r"'\s+'|\"\s+\"")
 
 
 def right_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows with lists as JSON and each gold label as one text, the letter of a choice where there are choices.
+    """Turns lists into JSON and each gold label into one text, the letter of a choice where there are choices.
 
-    A list of one gold label is that label. Several are references: their samples have no gold label, and their labels are among
-    those that `labels` lists. Of votes, an object of label to number, the label with most counts. Rows of other programs and
-    of exports stay as they are.
+    A list of one gold label is that label. Several are references: their samples have no gold label, and their labels
+    are among the ones that `labels` lists. For votes, an object of label to number, the label with most counts. Rows of
+    other programs and of exports stay as they are.
     """
     notes: list[str] = []
     told = [pl.col(column).is_null() for column in ("program", "kind") if column in frame.columns]
@@ -51,7 +51,6 @@ def right_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _with_lists(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows with the lists of a column as JSON, and a note where it has others than lists."""
     texts = frame[column].drop_nulls().unique(maintain_order=True).to_list()
     listed = {text: items for text in texts if (items := _items(text)) is not None}
     as_texts = {text: as_json(_texts(items)) for text, items in listed.items()}
@@ -65,7 +64,7 @@ def _texts(items: Sequence[Any]) -> list[str]:
 
 
 def _items(text: str) -> Sequence[Any] | None:
-    """The items of a list of JSON or of Python; None for another text, and for an array as numpy prints it, without commas."""
+    # not an array as numpy prints it, without commas
     text = text.strip()
     if not text.startswith(("[", "(")):
         return None
@@ -83,7 +82,6 @@ def _items(text: str) -> Sequence[Any] | None:
 
 
 def _votes(text: str) -> Mapping[str, float] | None:
-    """The numbers by label of an object that is nothing else; None for any other text."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -96,10 +94,10 @@ def _votes(text: str) -> Mapping[str, float] | None:
 
 
 def _one_gold(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows with one text a gold label, where the answers show that lists and objects of numbers hold labels."""
+    # the answers show whether lists and objects of numbers hold labels
     golds = frame["gold_label"].drop_nulls().unique(maintain_order=True).to_list()
     said = frame["completion"].drop_nulls().str.strip_chars()
-    are_lists = 2 * said.str.contains("[", literal=True).sum() > len(said)  # then a list is what is to be said
+    are_lists = 2 * said.str.contains("[", literal=True).sum() > len(said)  # then the answer itself is a list
     votes = {gold: counted for gold in golds if (counted := _votes(gold)) is not None}
     voted = {name.casefold() for counted in votes.values() for name in counted}
     are_votes = 2 * said.str.to_lowercase().is_in(list(voted)).sum() > len(said)
@@ -140,7 +138,6 @@ def _one_gold(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _with_letters(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the rows of each task with choices with the letters of the right ones, where its gold labels say them otherwise."""
     notes = list[str]()
     if "task" not in frame.columns:
         return _letters_of_task(frame, "")
@@ -173,7 +170,6 @@ def _letters_of_task(rows: pl.DataFrame, named: str) -> tuple[pl.DataFrame, list
 
 
 def _letters(rows: pl.DataFrame, told: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[str] | None, str]:
-    """Returns the letter of each gold label and what these are: the text, the letter or the place of a choice."""
     by_text = [letter_of(gold, options, by_text=True) for gold, options in told]
     if None not in by_text:
         texts = [composed(gold) in {composed(option.strip()) for option in options} for gold, options in told]
@@ -192,7 +188,7 @@ def _letters(rows: pl.DataFrame, told: Sequence[tuple[str, Sequence[str]]]) -> t
 
 
 def _are_letters(rows: pl.DataFrame, n_options: int) -> bool:
-    """Returns whether most answers are by letters: one alone, one that punctuation follows, or one behind "answer"."""
+    # an answer is by letter if it is one alone, one that punctuation follows, or one behind "answer"
     last = letters_of(n_options)[-1]
     signs = f"[A-{last}]"
     alone, first = rf"^[\W_]*(?:{signs}|{signs.lower()})[\W_]*$", rf"^[\W_]*{signs}\s*[).:,\]*]"

@@ -1,4 +1,4 @@
-"""Finds what prompts of one template have in common, and which files' templates are one, their samples being others."""
+"""Finds what prompts of one template have in common, and joins templates of files that hold different samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEAST_KEPT = 0.5  # of a template's text, where it is joined with another
 
 
 def shared(texts: Sequence[str]) -> str:
-    """Returns the beginning and the end that texts have in common, in whole words, a gap between."""
+    """Keeps the beginning and the end that texts have in common, in whole words, with a gap between."""
     if len(texts) == 1:
         return texts[0]
     n_start = _whole_words(texts, _n_alike(texts))
@@ -22,27 +22,27 @@ def shared(texts: Sequence[str]) -> str:
 
 
 def _n_alike(texts: Sequence[str]) -> int:
-    """Returns how many characters all texts begin with; the least and the greatest of them begin so too."""
+    # all texts begin as the least and the greatest do
     least, greatest = min(texts), max(texts)
     pairs = enumerate(zip(least, greatest, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(least), len(greatest)))
 
 
 def _whole_words(texts: Sequence[str], n: int) -> int:
-    """Returns the number of characters less those of a word that goes on in some text: samples may begin alike."""
+    # samples may begin alike: a word that goes on in some text is left out
     while n and is_of_word(texts[0][n - 1]) and any(len(text) > n and is_of_word(text[n]) for text in texts):
         n -= 1
     return n
 
 
 def is_of_word(character: str) -> bool:
-    """Returns whether a character is a letter, a digit or an underscore."""
+    """Checks for a letter, a digit or an underscore."""
     return character.isalnum() or character == "_"
 
 
 @dataclass(slots=True)
 class _Joined:
-    """Templates that are one: its text, the samples that were asked under it, and the files that they are of."""
+    # a merged template, the samples that were asked under it, and the files it is in
 
     text: str
     samples: set[str]
@@ -50,12 +50,12 @@ class _Joined:
 
 
 def joined(found: Mapping[str, Mapping[int, set[str]]], whole: AbstractSet[str] = frozenset()) -> dict[str, str]:
-    """Maps each template to the merged template it belongs to; `found` has, by its text and file, its samples.
+    """Maps each template to the merged template it belongs to. `found` has its samples, by its text and file.
 
-    Two with a gap are one where they share neither file nor sample, and on either side of the gap one goes on beyond the other,
-    as it does where the samples of one file begin or end alike; at least half of each is kept. `whole` are the texts that are
-    the whole prompt of a file's only sample: such a one belongs to a template that it fits, and to another such text where half
-    of both is kept.
+    Two templates with a gap merge where they share neither file nor sample and, on either side of the gap, one goes on
+    beyond the other, as it does where the samples of one file begin or end alike; at least half of each must be kept.
+    `whole` are texts that are the whole prompt of a file's only sample. Such a text belongs to a template that it fits,
+    or to another such text where half of both is kept.
     """
     if len({number for of_files in found.values() for number in of_files}) == 1:
         return {text: text for text in found}
@@ -83,7 +83,6 @@ def joined(found: Mapping[str, Mapping[int, set[str]]], whole: AbstractSet[str] 
 
 
 def _of_whole(prompt: str, other: str) -> str | None:
-    """The template of a whole prompt: one that it fits, or what it has in common with another before and behind the sample."""
     of_both = shared((other, prompt))
     before, _, after = of_both.partition(GAP)
     if GAP in other:

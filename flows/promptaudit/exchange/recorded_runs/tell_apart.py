@@ -1,7 +1,7 @@
-"""Tells apart what answers of several files would otherwise share, and finds what is one under several names.
+"""Separates what answers of several files would otherwise share, and finds what is one under several names.
 
-A sample's id, a model's name at several settings, a task's name for several splits of its data; answers that a retry copied, and
-options that stand in another order.
+Separated are samples of one id, settings of one model, and splits of one task. Copies that a retry made of answers
+count once, and options in another order are put back into one order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHOWN = 80  # characters of a setting in a model's name
 
 
 def told_apart(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
-    """Returns the files with samples, models, tasks and options told apart, and a note for each that had to be."""
+    """Separates samples, models, tasks and options that several files would share, and notes each change."""
     read, notes = list(files), list[str]()
     for step in (_by_split, _by_settings, _by_sample, _by_options):
         read, more = step(read)
@@ -30,7 +30,7 @@ def told_apart(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
 
 
 def _by_split(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
-    """Returns the files with a task a split of the data: that of `test` has the task's own name."""
+    # each split of the data becomes a task; `test` keeps the task's own name
     n_answers: dict[tuple[str, str], int] = defaultdict(int)
 
     def named(answer: Answer) -> Answer:
@@ -50,7 +50,6 @@ def _by_split(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
 
 
 def _by_settings(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
-    """Returns the files with the settings in the name of each model that was asked at several."""
     settings: dict[str, dict[str, None]] = defaultdict(dict)
     for _, read in files:
         for answer in read.answers:
@@ -70,7 +69,7 @@ def _by_settings(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
 
 
 def _by_sample(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
-    """Returns the files with one id for each sample: equal contents keep the first id, an id that is taken gets a suffix."""
+    # samples with equal contents keep the first id; an id that is taken gets a suffix
     ids: dict[tuple[str | None, str], str] = {}
     owners: dict[tuple[str | None, str], tuple[str, Path]] = {}
     renamed: dict[tuple[Path, Path], dict[str, str]] = defaultdict(dict)
@@ -99,10 +98,8 @@ def _by_sample(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
 
 
 def _by_options(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
-    """Returns the files with the options of each sample in one order, that of its first answer, so a letter means one option.
-
-    An answer whose options are not the same ones, each once, is of a task of its own.
-    """
+    # The order of a sample's first answer holds for all, so that a letter means one option. An answer whose options are
+    # not the same ones, each once, gets a task of its own.
     first: dict[tuple[str | None, str], tuple[str, ...]] = {}
     apart: dict[tuple[Path, str], int] = defaultdict(int)
 
@@ -127,7 +124,6 @@ def _by_options(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
 
 
 def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
-    """Returns the answer with the options in the order given, and beside them the order in which they were shown."""
     place_of = {text: place for place, text in enumerate(options)}
     order = [place_of[text] for text in answer.choices]
     letters = letters_of(len(options))  # options beyond Z have none
@@ -138,11 +134,11 @@ def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:
 
 
 def asked_once(files: Sequence[Read]) -> tuple[list[list[bool]], list[str]]:
-    """Returns whether each answer of each file counts, and notes of those that do not: copies, and asks that failed.
+    """Marks for each answer of each file whether it counts, and notes the others: copies, and asks that failed.
 
-    A copy has the uuid or all of the content of an earlier answer to the same ask of the same model. Where a copy was scored
-    anew, as `inspect score` does, the last one counts. An ask failed where its sample ended in an error and the same sample was
-    asked again; of one that always failed one try counts.
+    A copy has the uuid or all of the content of an earlier answer to the same ask of the same model. Where a copy was
+    scored again, as `inspect score` does, the last one counts. An ask failed where its sample ended in an error and the
+    same sample was asked again; of an ask that always failed, one try counts.
     """
     best: dict[tuple[str | None, ...], int] = {}
     for _, read in files:
@@ -187,12 +183,12 @@ def _grade(answer: Answer) -> int:
 
 
 def _ask_of(answer: Answer) -> tuple[str | None, ...]:
-    """Returns what the tries of one ask share; other models may have a sample of the same task and id."""
+    # other models may have a sample of the same task and id
     return answer.model, answer.settings, answer.ask
 
 
 def _key_of(answer: Answer) -> tuple[str | None, ...] | None:
-    """Returns what an answer shares with its copies; None where nothing tells a copy from a second ask."""
+    # None where nothing separates a copy from a second ask
     at = (answer.model, answer.settings)
     if answer.uuid is not None and _grade(answer) > 1:
         return (*at, answer.uuid)

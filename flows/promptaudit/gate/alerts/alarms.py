@@ -1,7 +1,7 @@
-"""Settles what is wrong tonight with what was wrong before: an alarm is raised once, stands while it lasts, recovers once.
+"""Settles tonight's problems with open alarms: an alarm is raised once, stands while it lasts, recovers once.
 
-An alarm is a kind, a place (model, task, strategy, measure or rule) and a run: the first night of an alarm against normal
-nights, or the baseline. How long the former stands the marts say (rpt_night_states).
+An alarm is a kind, a place (model, task, strategy, measure or rule) and a run: the first night of an alarm against
+normal nights, or the baseline. How long an alarm against normal nights stands is in the marts (rpt_night_states).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Place = tuple[str | None, str | None, str | None, str | None, str | None]
 
 
 class Key(NamedTuple):
-    """What makes two problems the same alarm."""
+    """Identifies an alarm: two problems with equal keys are one alarm."""
 
     kind: Kind
     model_id: str | None
@@ -34,30 +34,31 @@ class Key(NamedTuple):
 
     @property
     def is_compared(self) -> bool:
-        """Returns whether it comes of holding figures against others, and not of the gate."""
+        """Says whether it comes from comparing figures with others, and not from the gate."""
         return self.kind in ("regressed", "changed")
 
     @property
     def place(self) -> Place:
-        """Returns where a comparison would say so again."""
+        """Names the place at which a comparison would raise it again."""
         return self[1:]
 
     def joins(self, other: Key) -> bool:
-        """Returns whether both are of one alarm: the same model, task and strategy, since the same night."""
+        """Checks whether both belong to one alarm: the same model, task and strategy, since the same night."""
         return other.is_compared and self[1:4] == other[1:4] and self.base_run_id == other.base_run_id
 
     def touches(self, other: Key) -> bool:
-        """Returns whether model, task and strategy agree; None is any."""
+        """Checks whether model, task and strategy agree; None agrees with any."""
         pairs = zip(self[1:4], other[1:4], strict=True)
         return all(ours is None or theirs is None or ours == theirs for ours, theirs in pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Something that is wrong tonight; `summary` is its figures in one line, `reason` a sentence, `moved` in the task's words.
+    """Something that is wrong tonight. `summary` has its figures in one line, `moved` says it in the task's words.
 
-    `measure` is the rule as written where the kind is gate or unmeasured; a part that is None is all of them, so a night
-    that could not be measured at all has none. `base_run_id` is None unless the kind is regressed or changed.
+    `reason` is a sentence. `measure` is the rule as written where the kind is gate or unmeasured. A part that is None
+    stands for all, so a night that could not be measured at all has none. `base_run_id` is None unless the kind is
+    regressed or changed.
     """
 
     kind: Kind
@@ -75,7 +76,7 @@ class Problem:
 
     @property
     def key(self) -> Key:
-        """Returns what makes it the same alarm as another."""
+        """Makes the key of its alarm."""
         return Key(self.kind, self.model_id, self.task_id, self.strategy, self.measure, self.base_run_id)
 
 
@@ -90,18 +91,18 @@ class Alarm:
     reason: str | None
     since: datetime
     raised_at: datetime
-    is_untold: bool = False  # the message of its night reached nobody
+    is_untold: bool = False  # nobody received the message of its night
 
     @classmethod
     def of(cls, row: Row) -> Self:
-        """Returns it from a row that has the parts of its key, and may have more columns."""
+        """Makes an alarm of a row that has the parts of its key; more columns do no harm."""
         own = {name: row[name] for name in cls.__dataclass_fields__ if name in row}
         return cls(key=Key(*(row[part] for part in Key._fields)), **own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingAlarm:
-    """An open alarm tonight; `note` says why nothing is known of it tonight, else it is empty."""
+    """An open alarm tonight. `note` says why nothing is known of it tonight, else it is empty."""
 
     alarm: Alarm
     note: str = ""
@@ -109,7 +110,7 @@ class StandingAlarm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """An alarm that is over; it is news once nothing of its like stands."""
+    """An alarm that is over. It is news once nothing like it stands."""
 
     alarm: Alarm
     reason: str
@@ -118,7 +119,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiver:
-    """What a person accepted for a time; a part that is None is any."""
+    """A rule that a person accepted to fail for a time. A part that is None stands for any."""
 
     rule: str
     model_id: str | None
@@ -128,7 +129,7 @@ class Waiver:
     accepted_at: datetime
 
     def covers(self, alarm: Alarm) -> bool:
-        """Returns whether the alarm was raised before the waiver was given, and is of its rule and place."""
+        """Checks whether the alarm was raised before the waiver was given, and is of its rule and place."""
         key = alarm.key
         of_rule = self.rule.split()[:2] == ["no", key.kind] if key.is_compared else self.rule == key.measure
         ours = (self.model_id, self.task_id, self.strategy, self.measure if key.is_compared else None)
@@ -160,17 +161,18 @@ def changes(
     waivers: Collection[Waiver] = (),
     accepted: Mapping[str, str] | None = None,
 ) -> Changes:
-    """Returns which alarms tonight raises, which stand, and which are over.
+    """Sorts out which alarms tonight raises, which stand, and which are over.
 
-    `recheck` is the verdict of every comparison of tonight by its place, `accepted` why by the id of each alarm that a
-    person ended by pinning a later baseline. A compared alarm is over when its place has another verdict than its kind;
-    without one, or with not_comparable, it stands and its note says so. One of the gate is over when it is no problem, unless
-    tonight could not be measured there, or a waiver covers it.
+    `recheck` has the verdict of every comparison of tonight by its place, and `accepted` the reason for each alarm, by
+    id, that a person ended by pinning a later baseline. A compared alarm is over when its place has another verdict
+    than its kind; without one, or with not_comparable, it stands and its note says so. An alarm of the gate is over
+    when it is no problem, unless tonight could not be measured there, or a waiver covers it.
 
-    Every problem whose key is not open is raised, once. News is what says something of its own: not a drop against the
-    baseline of a model that also dropped against normal nights or already has a standing alarm (it is the same drop, seen in
-    one more measure), nor a measure that joins a standing alarm of its group, nor a rule on comparisons, failed or unmeasured,
-    where a comparison has raised an alarm itself. A recovery is news when nothing like it stands.
+    Every problem whose key is not open is raised, once. It is news unless another alarm says the same. These are no
+    news: a drop against the baseline of a model that also dropped against normal nights or already has a standing
+    alarm (it is the same drop, seen in one more measure); a measure that joins a standing alarm of its group; a rule on
+    comparisons, failed or unmeasured, where a comparison has raised an alarm itself. A recovery is news when
+    nothing like it stands.
     """
     accepted = accepted or {}
     by_key = {problem.key: problem for problem in reversed(problems)}  # of equal keys the first
@@ -178,7 +180,7 @@ def changes(
     waived: list[Alarm] = []
     over: list[tuple[Alarm, str, bool]] = []
     for alarm in open_alarms:
-        if alarm.alarm_id in accepted and alarm.key not in by_key:  # whose base run is still compared with is not over
+        if alarm.alarm_id in accepted and alarm.key not in by_key:  # if its base run is still compared, it stands
             over.append((alarm, accepted[alarm.alarm_id], False))
             continue
         note, reason = _state(alarm.key, by_key, recheck)
@@ -210,7 +212,6 @@ def changes(
 
 
 def _state(key: Key, problems: Mapping[Key, Problem], recheck: Mapping[Place, str]) -> tuple[str, str | None]:
-    """Returns the note of an alarm that stands, or why it is over."""
     if key in problems:
         return "", None
     if key.is_compared:
@@ -252,12 +253,12 @@ def _is_over_for_all(key: Key, before: Sequence[Key], now_open: Sequence[Key]) -
     if key.is_compared:
         return not any(other.is_compared and other.model_id == key.model_id for other in now_open)
     if _is_rule_on_comparisons(key) and any(other.is_compared and other.touches(key) for other in before):
-        return False  # it was told as the comparison it rests on, and ends with it
+        return False  # it was reported as the comparison it rests on, and ends with it
     return not any(other.kind == key.kind and other.measure == key.measure for other in now_open)
 
 
 def open_alarms(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> list[Alarm]:
-    """Returns the alarms of an audit that no earlier night ended, oldest first, with those this run has raised already."""
+    """Reads the alarms of an audit that no earlier night ended, oldest first, also the ones this run raised already."""
     rows = warehouse.read(sql("gate.alerts", "open_alarms"), audit=audit_id, run=audit_run_id)
     return [Alarm.of(row) for row in rows]
 
@@ -267,8 +268,9 @@ def settle(
 ) -> Changes:
     """Compares tonight's problems with the open alarms and lands what was raised and what recovered.
 
-    Running it again for the same night makes the same changes and lands nothing twice: an alarm's id hashes the audit, the
-    key and the run that raises it. What an earlier start of the night raised and is no problem any more has recovered.
+    Running it again for the same night makes the same changes and lands nothing twice: an alarm's id hashes the audit,
+    the key and the run that raises it. What an earlier start of the night raised and is no longer a problem has
+    recovered.
     """
     keys = {problem.key for problem in problems}
     known = open_alarms(warehouse, audit_id, audit_run_id)

@@ -1,8 +1,9 @@
 """Delivers one message, or calls one address, by an order on stdin: `python -m promptaudit.gate.alerts.deliver`.
 
-Here because a target may hang, flood or break whatever talks to it, and because the libraries that talk to targets log what
-they send where. This process can be killed, what it logs or prints goes nowhere, its memory has a bound, and what it says
-of each target, a line of JSON on stdout as soon as it is known, holds words of this file and numbers alone.
+It is a process of its own because a target may hang, flood or break what talks to it, and because the libraries that
+talk to targets log what they send where. This process can be killed, what it logs or prints goes nowhere, and its
+memory is bounded. Its answer for each target, a line of JSON on stdout as soon as it is known, holds only words of this
+file and numbers.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from typing import IO, Any
 
 MEMORY = 512 * 1024**2  # bytes; some 100 MB are its own, and an answer without end is cut off by the rest
 WAITS = (0.0, 1.0, 3.0)  # seconds before each try of an address; a message is sent once, a target may have taken it
-FAULT = 500  # from this status on it is the server's, and may pass
+FAULT = 500  # from this status on the fault is the server's, and may pass
 
 _STATUS = re.compile(r"error=(\d{3})\b")
 _UNREACHED = re.compile(r"(?i)connection error|socket exception|timed? ?out")
 
 
 class _StatusHandler(logging.Handler):
-    """Keeps of what apprise logs the newest status or failure to connect by thread, and never the text itself."""
+    # keeps, by thread, the newest status or failure to connect that apprise logs, and never the text itself
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -46,18 +47,18 @@ class _StatusHandler(logging.Handler):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """An address that moved is an error: what is secret in it is for the host it was given for."""
+    # an address that moved is an error: secrets in it are for the host it was given for
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Headers, newurl: str
     ) -> None:
-        """Follows nothing."""
+        """Follows no redirect."""
 
 
 def send_all(
     targets: Sequence[str], title: str, body: str, tone: str, say: Callable[[Mapping[str, Any]], None]
 ) -> None:
-    """Sends a message to every target at once, and says of each whether it took it, else why not."""
+    """Sends a message to every target at once, and reports for each one that it took the message, or why not."""
     import apprise
 
     statuses = _StatusHandler()
@@ -107,7 +108,7 @@ def send_all(
 
 
 def call(url: str, say: Callable[[Mapping[str, Any]], None]) -> None:
-    """Gets an http or https address, again where nobody answered or the server failed, and says how it went."""
+    """Gets an http or https address, again where nobody answered or the server failed, and reports the result."""
     why: str | None = None
     for wait in WAITS:
         time.sleep(wait)
@@ -118,7 +119,6 @@ def call(url: str, say: Callable[[Mapping[str, Any]], None]) -> None:
 
 
 def _get(url: str) -> tuple[str | None, bool]:
-    """Returns what is wrong, None for nothing, and whether another try may mend it."""
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "promptaudit"})  # noqa: S310 - the next line
         if request.type not in ("http", "https"):
@@ -135,7 +135,7 @@ def _get(url: str) -> tuple[str | None, bool]:
 
 
 def main() -> None:
-    """Reads the order, carries it out and ends, whatever a target does, when its time is over."""
+    """Reads the order, carries it out and ends when its time is over, whatever a target does."""
     order = json.load(sys.stdin)
     output = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -155,7 +155,7 @@ def main() -> None:
     with contextlib.suppress(ImportError, OSError, ValueError):  # where the system knows such a bound
         import resource
 
-        # of data and not of address space, of which glibc sets aside 128 MB a thread
+        # bounds data and not address space: glibc sets aside 128 MB of the latter a thread
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     if "url" in order:
         call(order["url"], say)

@@ -1,4 +1,4 @@
-r"""Writes the message of a night: what, how much, since when, why, where to look, in one screen.
+"""Writes the message of a night: what, how much, since when, why, where to look, on one screen.
 
 Names, labels and reasons are other people's words, and what shows a message may read them as markup: control characters
 and all that makes a mention, a link or markup become visible escapes.
@@ -34,7 +34,7 @@ OURS = {
     "we_changed_the_data",
     "we_changed_the_scoring",
     "promptaudit_changed",
-}  # of these, models are told together
+}  # for these causes, models are reported together
 
 # Apprise makes a mention of `!channel>` for Slack and of `@123` for Discord, whatever stands before; `](…)` is a link.
 # A comparison stays one, and an arrow: `<= 0.2`, `< 3`, `> 1`, `0.1 -> 0.2`.
@@ -43,15 +43,15 @@ _MARKUP = re.compile(r"<(?![\s=\d.-])|(?<=\S)(?<! -)>|[@|`*~]|(?<=\])\(|(?<=:)/(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
-    """What a message is about; `report` is the address or path of its page, times are UTC."""
+    """The night that a message is about. `report` is the address or path of its page, times are UTC."""
 
     audit_id: str
     audit_run_id: str
     started_at: datetime
     exit_code: int
     report: str | None = None
-    untested: str | None = None  # what could not be held against normal nights
-    seal: str | None = None  # of the run's rows and marts, as it stands when it is told
+    untested: str | None = None  # what could not be compared with normal nights
+    seal: str | None = None  # of the run's rows and marts, at the time of the message
     example: str | None = None  # of what got worse: a sample with its answers on a normal night and tonight
     example_of: str | None = None  # the model that gave them
 
@@ -60,7 +60,7 @@ class Night:
 class Message:
     """A title of at most 80 characters and a text of at most 30 lines, plain and harmless as Markdown.
 
-    Title and body are what a night has to tell; the seal under them grows with each start of the night and is no news.
+    Title and body are the news of a night. The seal under them grows with each start of the night and is no news.
     """
 
     kind: MessageKind
@@ -70,29 +70,29 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Returns the body with the whole seal: a copy of it is what the run can be verified against."""
+        """Joins the body and the whole seal. A copy of the seal is what the run can be verified against."""
         return self.body if self.seal is None else f"{self.body}\nSeal: {self.seal}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines that always stand, and rows of which as many as there is room for."""
+    # its lines always stand, its rows as far as there is room
 
     lines: Sequence[str]
     rows: Sequence[str] = ()
 
 
 def safe(text: str, limit: int = NAME) -> str:
-    r"""Returns other people's words on one line: cut to `limit` characters, then what steers a reader becomes `\x..`."""
+    r"""Puts other people's words on one line: cuts to `limit` characters, writes what steers a reader as `\x..`."""
     return _MARKUP.sub(lambda match: f"\\x{ord(match[0]):02x}", cut(text, limit))
 
 
 def compose(night: Night, changes: Changes) -> Message | None:
-    """Returns the night's message, or None when there is nothing to tell.
+    """Writes the night's message, or None when there is no news.
 
-    One message tells all of a night; its kind is the gravest of what is new: regression (regressed or changed), gate_failed,
-    unmeasured, recovered. An alarm whose message reached nobody is told again, as the standing alarm it is; other standing
-    alarms are lines in the messages of later news, and no news themselves.
+    One message covers all of a night. Its kind is the gravest of what is new: regression (regressed or changed),
+    gate_failed, unmeasured, recovered. An alarm whose message reached nobody is reported again, as the standing alarm
+    it is. Other standing alarms are lines in the messages of later news, and no news themselves.
     """
     untold = [item.alarm for item in changes.standing if item.alarm.is_untold]
     back = [item for item in changes.recovered if item.is_news]
@@ -131,7 +131,7 @@ def compose(night: Night, changes: Changes) -> Message | None:
 
 
 def told_together(items: Iterable[T], cause_and_model: Callable[[T], tuple[str | None, str | None]]) -> list[list[T]]:
-    """Returns things by what they are told as, one cause of ours or one model and cause, the largest group first."""
+    """Groups items as a message reports them, by one cause of ours or by model and cause, the largest group first."""
     groups: dict[tuple[str | None, ...], list[T]] = {}
     for item in items:
         cause, model_id = cause_and_model(item)
@@ -175,13 +175,13 @@ def _verb(group: Sequence[Problem]) -> str:
 
 
 def _example_of(group: Sequence[Problem], night: Night, groups: Sequence[Sequence[Problem]]) -> str | None:
-    """Returns the night's example where the group is the first that has its model."""
+    # the example stands in the first group that has its model
     own = [each for each in groups if any(problem.model_id == night.example_of for problem in each)]
     return night.example if own and own[0] is group else None
 
 
 def _wrapped(text: str) -> list[str]:
-    """Returns a text on as many lines as it needs; none begins with other people's words, which could be a heading or a quote."""
+    # no line begins with other people's words, which could be a heading or a quote
     return textwrap.wrap(text, WIDTH, subsequent_indent="… ")
 
 
@@ -194,7 +194,7 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
     why = PHRASES.get(group[0].cause or "", "")
     said = gravest_first[0].reason or ""
-    why = "" if why in said else why  # said once
+    why = "" if why in said else why  # do not say it twice
     reason = safe(said, REASON)
     if why or reason:
         lines += _wrapped("Why: " + " – ".join(part for part in (why, reason) if part))
@@ -205,13 +205,13 @@ def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
 
 
 def _part(problem: Problem) -> int:
-    """A wording that breaks stands before the figures of the whole, and gold labels behind them."""
+    # a wording that breaks comes before the figures of the whole, gold labels after them
     places = {"invalid_rate of ": 0, "accuracy of ": 2}
     return next((place for begins, place in places.items() if (problem.key.measure or "").startswith(begins)), 1)
 
 
 def _rules_block(changes: Changes, kind: str, heading: str) -> _Block:
-    """Returns the rules that failed or could not be judged; those that rest on a comparison stand beside its alarm too."""
+    # a rule that rests on a comparison is listed beside that comparison's alarm too
     rows = [
         ": ".join(part for part in (_place(problem.key), safe(problem.summary, 120)) if part)
         + (f" – {safe(problem.reason, 100)}" if problem.reason else "")
@@ -226,7 +226,7 @@ def _alarm(alarm: Alarm) -> str:
 
 
 def _folded(items: Iterable[tuple[Alarm, str]]) -> list[str]:
-    """Returns a line for the alarms of one model, or of one rule, that were raised on the same night."""
+    # one line for the alarms of one model, or of one rule, that were raised on the same night
     groups: dict[tuple[str | None, ...], list[tuple[Alarm, str]]] = {}
     for alarm, note in items:
         of = alarm.key.model_id if alarm.key.is_compared else alarm.key.measure
@@ -258,7 +258,7 @@ def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str
 
 
 def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
-    """Returns the blocks with as many rows each as fit the screen; a block without rows stands only if first or last."""
+    # as many rows of each block as fit the screen; a block without rows stands only if it is first or last
     shown_blocks = [block for block in blocks[1:] if block.rows]
     text: list[str] = []
     for most in (8, 6, 5, 4, 3, 2, 1, 0):

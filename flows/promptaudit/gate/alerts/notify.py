@@ -1,11 +1,11 @@
-"""Tells people of a night through the targets of the settings, and the watcher of nights that there was one.
+"""Sends people the message of a night through the targets of the settings, and calls the watcher of nights.
 
-PROMPTAUDIT_NOTIFY holds the addresses of apprise (`slack://…`, `mailtos://…`, `json://host/path`), white space or commas
-between: secrets, as the tokens in them are. A target that is down, slow, malformed or hostile costs a warning that names
-its place among them and its service, never its address, and at most 20 seconds; it never fails the audit.
+PROMPTAUDIT_NOTIFY holds the addresses of apprise (`slack://…`, `mailtos://…`, `json://host/path`), white space or
+commas between: secrets, as the tokens in them are. A target that is down, slow, malformed or hostile costs a warning
+that names its place among them and its service, never its address, and at most 20 seconds; it never fails the audit.
 
-A message is sent at least once: `intended` lands before and `sent` after, and a night that resumes sends again what is not
-`sent`. It is `sent` once a single target took it, so that nobody is told twice because of another's fault.
+A message is sent at least once: `intended` lands before and `sent` after, and a night that resumes sends again what is
+not `sent`. It is `sent` once a single target took it, so that nobody gets it twice because of another's fault.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Delivery = Literal["sent", "failed", "nobody", "told"]
 
 
 def targets_of(settings: Settings) -> list[str]:
-    """Returns the addresses of PROMPTAUDIT_NOTIFY, each once, in their order; secrets."""
+    """Lists the addresses of PROMPTAUDIT_NOTIFY, each once, in their order. They are secrets."""
     text = "" if settings.notify is None else settings.notify.get_secret_value()
     return list(dict.fromkeys(part for part in _BETWEEN.split(text.strip()) if part))
 
@@ -57,8 +57,8 @@ def notify(
 ) -> Delivery:
     """Sends a night's message of one kind to every target, once.
 
-    Returns sent (at least one target took it), failed (none did), nobody (no target is set; nothing lands) or told (it was
-    sent before). Where its rows cannot land a warning says so, and it is sent all the same.
+    The result is sent (at least one target took it), failed (none did), nobody (no target is set; nothing lands) or
+    `told` (it was sent before). Where its rows cannot land a warning says so, and it is sent all the same.
     """
     targets = targets_of(settings)
     if not targets:
@@ -79,7 +79,7 @@ def notify(
         }
         try:
             warehouse.land([("notifications", frame_of("notifications", [row]))])
-        except PromptauditError as failure:  # what cannot be kept is told all the same
+        except PromptauditError as failure:  # a message that cannot be kept is sent all the same
             progress.warn(f"the message's state did not land: {failure}")
 
     keep("intended")
@@ -107,12 +107,12 @@ def _was_sent(warehouse: Warehouse, audit_run_id: str, notification_id: str, pro
 
 
 def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_place: bool = True) -> bool:
-    """Gets PROMPTAUDIT_HEARTBEAT_URL, so that a watcher notices a night that never ends; returns whether it answered.
+    """Gets PROMPTAUDIT_HEARTBEAT_URL, so that a watcher notices a night that never ends. True if it answered.
 
-    A plain GET says that the night took place, whatever came of it. Watchers that take the exit code as well (`…/<uuid>/0`,
-    `?status=0`) get it where the address says `{exit_code}`. Without an address nothing is called and False returned; a
-    redirect is not followed; a failure is one warning, after three tries within 20 seconds. A night that began no run did
-    not take place: only an address that takes the exit code is told.
+    A plain GET says that the night took place, whatever came of it. Watchers that take the exit code as well
+    (`…/<uuid>/0`, `?status=0`) get it where the address says `{exit_code}`. Without an address nothing is called and
+    the result is False; a redirect is not followed; a failure is one warning, after three tries within 20 seconds. A
+    night that began no run did not take place: then only an address that takes the exit code is called.
     """
     urls = _called(settings)
     if not urls or not (took_place or EXIT_CODE in urls[0]):
@@ -125,12 +125,12 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
 
 
 def report_link(warehouse: Warehouse, audit_run_id: str, settings: Settings) -> str:
-    """Returns where the run's page is: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its file here."""
+    """Links to the run's page: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its file."""
     return page_link(warehouse, warehouse.places.report(audit_run_id), settings)
 
 
 def page_link(warehouse: Warehouse, page: Path, settings: Settings) -> str:
-    """Returns where a page of the published folder is: under PROMPTAUDIT_REPORT_URL, which serves it, else its file here."""
+    """Links to a page of the published folder: under PROMPTAUDIT_REPORT_URL, which serves it, else its file."""
     if not settings.report_url:
         return page.absolute().as_uri()
     return f"{settings.report_url.rstrip('/')}/{quote(page.relative_to(warehouse.published.path.parent).as_posix())}"
@@ -142,7 +142,7 @@ def _called(settings: Settings) -> tuple[str, ...]:
 
 
 def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:
-    """Returns why a target did not take the message, None where it did; its service is called by the library's word."""
+    # the service goes by the library's word for it
     if answer is None:
         return f"target {place}: no answer within {SECONDS:g} s"
     if answer["error"] is None:
@@ -152,7 +152,7 @@ def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:
 
 
 def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
-    """Has `promptaudit.gate.alerts.deliver` carry the order out; returns its answers by the time it ended, or was ended."""
+    # the answers known by the time the child ended, or was ended
     quiet = environment() | {"NETRC": os.devnull}  # an address carries its own password or none
     try:
         child = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Turns what is told of a night, and of comparisons with baselines, into problems: what is worse, its figures in one line."""
+"""Turns verdicts on nights and on comparisons with baselines into problems: what is worse, by how much, in one line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ COSTS = ("cost_usd", "latency_ms")
 def problems_of(
     figures: Iterable[RunsCompared], against: Against = "baseline"
 ) -> tuple[list[Problem], dict[Place, str]]:
-    """Returns what is worse than a baseline, or dearer than on a normal night, in the given order, and every verdict.
+    """Finds what is worse than a baseline, or dearer than on a normal night, in the given order, and every verdict.
 
-    Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it: it is told beside
-    another measure of its group that regressed. Verdicts are by place (model, task, strategy, measure, base run) as
-    `promptaudit.gate.alerts.alarms.changes` takes them.
+    Consistency raises no alarm by itself, since noise raises it and a model that is mended loses it. It is reported
+    beside another measure of its group that regressed. Verdicts are by place (model, task, strategy, measure, base run)
+    as `promptaudit.gate.alerts.alarms.changes` takes them.
     """
     problems, figures = [], list(figures)
     verdicts: dict[Place, str] = {}
@@ -41,11 +41,11 @@ def problems_of(
 def problems_of_night(
     figures: Iterable[NightFigure], alarms: Iterable[Alarm]
 ) -> tuple[list[Problem], dict[Place, str]]:
-    """Returns what is worse than on normal nights, and the verdict of every measure that is in an alarm, or was in an open one.
+    """Finds what is worse than on normal nights, and the verdict of every measure that is or was in an open alarm.
 
-    An alarm of nights is known by its first night, in the place of a base run. One whose measure is in no alarm any more was
-    accepted, or what is asked changed. Where an alarm became much worse, another begins with that night in its place, and so
-    is told.
+    An alarm of nights is known by its first night, in the place of a base run. A measure that is no longer in an alarm
+    was accepted, or what is asked changed. Where an alarm became much worse, another begins with that night in its
+    place, and is reported as such.
     """
     problems, tonight = [], set()
     verdicts: dict[Place, str] = {}
@@ -69,7 +69,7 @@ def problems_of_night(
 
 
 def is_cost(alarm: Alarm) -> bool:
-    """Returns whether an alarm is of what a run of answers cost, which is held against one normal night."""
+    """Checks whether an alarm is about the cost or time of answers, which are compared with one normal night."""
     return alarm.key.measure in COSTS
 
 
@@ -91,7 +91,7 @@ def _problem(figure: Compared, base: str | None, normal: str | None, against: Ag
 
 
 def summary(figure: Compared) -> str:
-    """Returns a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], by chance 1 time in 1,000`.
+    """Writes a comparison's figures in one line: `0.081 → 0.143, +0.062 [+0.041, +0.083], by chance 1 time in 1,000`.
 
     What is NULL is left out.
     """
@@ -99,7 +99,7 @@ def summary(figure: Compared) -> str:
 
 
 def figures_of(figure: Compared) -> list[str]:
-    """Returns from what to what a measure went, by how much with its interval, and how sure that is, without what is NULL.
+    """Lists a measure's figure before and after, the difference with its interval, and how sure it is, without NULLs.
 
     q is of the family of one pair of runs; a measure outside it (label_churn) gives its own p.
     """

@@ -1,4 +1,4 @@
-"""The derivation of one column of a model; without the parser that reads it, whose import takes half a second."""
+"""Holds the derivation of a model's column, without the parser that reads it: importing that takes half a second."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Input = tuple[str, str]
 class Derived:
     """What one column of a model is made of.
 
-    `expression` is SQL over columns of other relations, the model's CTEs put in; one that is long is named, and `steps` has
-    it. `one_of(a, b)` stands for the sides of a union or the rows of `values`. `inputs` are the columns it takes values
-    from, `rows` those that decide which rows it counts, or which row of a joined relation it takes: a label's index is found
-    by the label. Neither: it is a constant.
+    `expression` is SQL over columns of other relations, with the model's CTEs put in; a long one is named, and `steps`
+    has it. `one_of(a, b)` stands for the sides of a union or the rows of `values`. `inputs` are the columns it takes
+    values from. `rows` are columns that decide which rows it counts, or which row of a joined relation it takes: a
+    label's index is found by the label. A constant has neither.
     """
 
     expression: str
@@ -26,7 +26,7 @@ class Derived:
 
     @property
     def is_handed_on(self) -> bool:
-        """Returns whether it is a column of another relation as it is."""
+        """Checks whether it is a column of another relation, unchanged."""
         if len(self.inputs) != 1:
             return False
         ((relation, column),) = self.inputs

@@ -1,4 +1,4 @@
-"""Reads one model's SQL: what each of its columns is computed from."""
+"""Reads one model's SQL and finds what each of its columns is computed from."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SHAPING = ("where", "group", "having", "qualify", "joins")
 
 
 def columns_of(sql: str, schema: Schema, own: str) -> dict[str, Derived]:
-    """Returns every column of a query, in its order; `select *` is spelled out by the schema.
+    """Derives every column of a query, in its order; `select *` is spelled out by the schema.
 
-    `own` is the model as `schema.table`: earlier rows of itself, which an incremental model may read, are no inputs.
+    `own` is the model as `schema.table`. Its own earlier rows, which an incremental model may read, are no inputs.
 
     Raises:
         sqlglot.errors.SqlglotError: SQL that cannot be read, or names a column nobody has.
@@ -45,7 +45,7 @@ def columns_of(sql: str, schema: Schema, own: str) -> dict[str, Derived]:
 
 
 def _without_pivot(node: exp.Expr) -> exp.Expr:
-    """Returns DuckDB's `pivot (...) on x in (...) using f group by ...` as a grouped select, since scopes know no pivot."""
+    # scopes know no pivot: DuckDB's `pivot (...) on x in (...) using f group by ...` becomes a grouped select
     if not isinstance(node, exp.Pivot) or not node.args.get("using"):
         return node
     (among,), (using,) = node.expressions, node.args["using"]
@@ -75,7 +75,7 @@ class _Formula:
 
 
 class _Reader:
-    """Follows columns through the scopes of one query."""
+    # follows columns through the scopes of one query
 
     def __init__(self, own: str) -> None:
         self._own = own
@@ -83,7 +83,6 @@ class _Reader:
         self._joins: dict[tuple[int, str], frozenset[Input]] = {}
 
     def column(self, scope: Scope, name: str) -> _Formula:
-        """Returns the formula of a column that a scope selects."""
         key = (id(scope), name)
         if key not in self._known:
             self._known[key] = self._selected(scope, name)
@@ -106,7 +105,7 @@ class _Reader:
         raise NotImplementedError(msg)
 
     def _read(self, scope: Scope, expression: exp.Expr, *, is_counted: bool = True) -> _Formula:
-        """Returns an expression of a scope, with what other scopes select put in."""
+        # what other scopes select is put in
         inputs: set[Input] = set()
         rows: set[Input] = set()
         steps: dict[str, str] = {}
@@ -142,7 +141,7 @@ class _Reader:
         return _Formula(column, formula.inputs, formula.rows, {**formula.steps, name: text})
 
     def _joined(self, scope: Scope, alias: str) -> frozenset[Input]:
-        """Returns the columns of other relations that decide which row of a joined one is taken."""
+        # columns of other relations that decide which row of a joined one is taken
         key = (id(scope), alias)
         if key not in self._joins:
             self._joins[key] = frozenset()  # two relations that are joined by each other
@@ -167,7 +166,7 @@ def _names(query: exp.Expr) -> list[str]:
 
 
 def _shape(query: exp.Expr) -> Iterator[exp.Expr]:
-    """Yields the parts of a select that decide which rows it has; `group by all` is by what is no aggregate."""
+    # the parts of a select that decide which rows it has; `group by all` groups by what is no aggregate
     for name in _SHAPING:
         parts = query.args.get(name)
         for part in parts if isinstance(parts, list) else [parts]:
@@ -180,7 +179,6 @@ def _shape(query: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _window(query: exp.Expr, name: str) -> Iterator[exp.Expr]:
-    """Yields what a window that has a name goes by."""
     for window in query.args.get("windows") or ():
         if window.name == name:
             yield from window.args.get("partition_by") or ()
@@ -201,7 +199,7 @@ def _one_of(sides: Sequence[_Formula]) -> _Formula:
 
 
 def _put_in(expression: exp.Expr, replaced: Mapping[int, exp.Expr]) -> exp.Expr:
-    """Returns a copy of an expression with some of its nodes replaced, in brackets where they could be read otherwise."""
+    # in brackets where the new node could be read otherwise
     if id(expression) in replaced:
         return replaced[id(expression)]
     keys = [id(node) for node in expression.walk()]

@@ -17,10 +17,10 @@ Use = Literal["value", "rows"]
 class Column:
     """A column and what it is made of.
 
-    `kind` is `raw` of what landed, `constant` where it takes nothing from a table (its `expression` is the constant), else
-    `derived`. `expression` is SQL over the children; long parts of it are named and stand in `steps`. `use` says what the
-    column above does with it: takes its `value`, or only counts the `rows` it decides about. A column that stands in the
-    tree already has `is_repeated`, and its children there.
+    `kind` is `raw` for a column that landed, `constant` where it takes nothing from a table (its `expression` is the
+    constant), else `derived`. `expression` is SQL over the children; long parts of it are named and stand in `steps`.
+    `use` says how the column above uses it: it takes its `value`, or only counts the `rows` it decides about. A column
+    that stands in the tree already has `is_repeated`, and its children there.
     """
 
     model: str
@@ -34,7 +34,7 @@ class Column:
 
     @property
     def name(self) -> str:
-        """Returns `fct_p_tau.p_tau`; `raw.predictions.completion` of what landed."""
+        """Names the column: `fct_p_tau.p_tau`, or `raw.predictions.completion` for one that landed."""
         return f"{self.model}.{self.column}"
 
     def walk(self) -> Iterator[Column]:
@@ -44,16 +44,16 @@ class Column:
             yield from child.walk()
 
     def raw_columns(self) -> list[str]:
-        """Returns the raw columns below it as `raw.<table>.<column>`, sorted, those that only decide rows among them."""
+        """Lists the raw columns below it as `raw.<table>.<column>`, sorted, including ones that only decide rows."""
         return sorted({each.name for each in self.walk() if each.kind == "raw"})
 
 
 def lineage_of(mart: str, column: str) -> Column:
-    """Returns what a column of a model is made of, as a tree whose leaves are raw columns and constants.
+    """Traces a column of a model down to what it is made of: a tree whose leaves are raw columns and constants.
 
-    `mart` is the name of any model of the project, without its schema. The tree is of the project as this code has it: no
-    warehouse is opened. The first call after a change of the project takes some 10 s unless a build was there before;
-    afterwards one takes milliseconds.
+    `mart` is the name of any model of the project, without its schema. The tree follows the project as this code has
+    it: no warehouse is opened. The first call after a change of the project takes some 10 s unless a build was there
+    before; afterwards one takes milliseconds.
 
     Raises:
         UsageError: no such model, or no such column of it, with the nearest name.

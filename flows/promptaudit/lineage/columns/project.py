@@ -23,7 +23,7 @@ _READ = (".sql", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model: where it lies, and its columns in order."""
+    """One model: its name, its schema, and its columns in order."""
 
     name: str
     schema: str
@@ -31,12 +31,12 @@ class Model:
 
     @property
     def relation(self) -> str:
-        """Returns `schema.name`, as SQL names it."""
+        """Names the model as SQL does: `schema.name`."""
         return f"{self.schema}.{self.name}"
 
 
 def models() -> dict[str, Model]:
-    """Returns every model of the project by name; has dbt compile the project where no build has shown its SQL yet, some 10 s."""
+    """Reads every model of the project by name. Where no build has shown its SQL yet, dbt compiles it, in some 10 s."""
     if are_known():
         return _kept()
     from promptaudit.warehouse.dbt_project import compiled
@@ -45,12 +45,12 @@ def models() -> dict[str, Model]:
 
 
 def are_known() -> bool:
-    """Returns whether builds have shown the SQL of every model."""
+    """Checks whether builds have shown the SQL of every model."""
     return set(_names()) <= set(_kept())
 
 
 def learn(manifest: Mapping[str, Any]) -> dict[str, Model]:
-    """Returns the models known so far and those a manifest of dbt has compiled, which are kept for later.
+    """Adds the models that a manifest of dbt has compiled to the known ones, and keeps them for later.
 
     A model is left out whose parents are not known.
     """
@@ -85,7 +85,7 @@ def _parents(manifest: Mapping[str, Any], node: Mapping[str, Any]) -> list[str]:
 
 
 def _in_order(manifest: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yields the models, each after those it reads."""
+    # each model comes after the ones it reads
     nodes = {key: node for key, node in manifest["nodes"].items() if key.startswith(PREFIX)}
     seen: set[str] = set()
 
@@ -108,7 +108,7 @@ def _names() -> tuple[str, ...]:
 
 @functools.cache
 def _key() -> str:
-    """Returns a key that changes with the project, with the schema of raw, and with how SQL is read."""
+    # changes with the project, with the schema of raw, and with how SQL is read
     project, here = dbt_project(), Path(__file__).parent
     folders = [project / "models", project / "macros"]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in _READ]
@@ -127,7 +127,7 @@ def _file() -> str:
     return f"columns-{_key()}.json"
 
 
-_memory: dict[str, dict[str, Model]] = {}  # by key: what one process has read it reads once
+_memory: dict[str, dict[str, Model]] = {}  # by key: a process reads each key once
 
 
 def _kept() -> dict[str, Model]:
@@ -152,7 +152,7 @@ def _model(known: Mapping[str, Any]) -> Model:
 
 
 def _keep(known: dict[str, Model]) -> None:
-    """Keeps the models for later processes; where nothing can be kept each process reads the project again."""
+    # for later processes; where nothing can be kept each process reads the project again
     if len(known) == len(_memory.get(_key(), ())):
         return
     _memory[_key()] = known

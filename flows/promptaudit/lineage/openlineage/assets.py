@@ -1,4 +1,4 @@
-"""Names the assets of Prefect: the tables that a step lands, the marts it derives with dbt's graph, the copy it publishes."""
+"""Names the assets of Prefect: tables that a step lands, marts it derives with dbt's graph, the copy it publishes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.dbt_project import manifest_of_build, results_of_build
 from promptaudit.warehouse.figure_names import grains
 
+# by step: the raw tables it lands, and the ones it reads
 _LANDED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "paraphrase": (("prompt_variants", "grid", "option_orders"), ("tasks", "samples", "designs")),
     "infer": (("predictions", "attempts"), ("models", "samples", "prompt_variants", "grid", "option_orders")),
     "validate": (("format_checks", "format_validations"), ("predictions",)),
     "judge": (("verdicts",), ("predictions",)),
 }
-"""By step: the raw tables it lands, and those it reads."""
 _DERIVING = ("transform", "compare")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetMade:
-    """An asset that a step made: its key, its name for people, and the keys of those it was made of."""
+    """An asset that a step made: its key, its name for people, and the keys of the assets it was made of."""
 
     key: str
     name: str
@@ -31,7 +31,7 @@ class AssetMade:
 
 
 def assets_of(step: str, warehouse: Warehouse, since: float) -> list[AssetMade]:
-    """Returns what a step that began at `since`, in seconds of `time.time`, made; nothing for one that made no table."""
+    """Lists what a step that began at `since` (seconds of `time.time`) made. Empty for a step that made no table."""
     if step in _LANDED:
         landed, read = _LANDED[step]
         return [_made(warehouse, "raw", table, [("raw", name) for name in read]) for table in landed]
@@ -43,7 +43,7 @@ def assets_of(step: str, warehouse: Warehouse, since: float) -> list[AssetMade]:
 
 
 def _derived(warehouse: Warehouse, since: float) -> Iterator[AssetMade]:
-    """Yields the marts of the last build, each with the marts and raw tables that dbt's graph has before it."""
+    # each mart of the last build, with the marts and raw tables that dbt's graph has before it
     target = warehouse.places.dbt / "target"
     if (target / "run_results.json").stat().st_mtime < since:  # there was nothing to build
         return
@@ -55,7 +55,6 @@ def _derived(warehouse: Warehouse, since: float) -> Iterator[AssetMade]:
 
 
 def _before(manifest: Mapping[str, Any], unique_id: str) -> set[tuple[str, str]]:
-    """Returns the nearest marts and raw tables before a model, as schema and name."""
     nearest: set[tuple[str, str]] = set()
     for parent in manifest["parent_map"][unique_id]:
         node = manifest["nodes"].get(parent) or manifest["sources"][parent]

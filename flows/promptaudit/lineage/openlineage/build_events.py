@@ -1,8 +1,8 @@
 """Turns the artefacts of a build of dbt into OpenLineage events, by the integration that comes with OpenLineage.
 
-From it come the jobs, their inputs and outputs, schemas, descriptions, SQL and times. Not from it: the lineage of columns
-(its parser gives up on CTEs), tests (a job a model that writes nothing), and the profile, whose path would be the dataset's
-namespace.
+It provides the jobs, their inputs and outputs, schemas, descriptions, SQL and times. It does not provide the lineage of
+columns (its parser gives up on CTEs), tests (a job a model that writes nothing), and the profile, whose path would be
+the dataset's namespace.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
             self.dbt_run_metadata = ParentRunMetadata(run_id=parent[1], job_name=parent[0], job_namespace=JOBS)
 
     def run_events(self) -> list[RunEvent]:
-        """Returns a start of each model that was built, with its SQL, and its end, with what is known of its columns.
+        """Makes a start of each model that was built, with its SQL, and an end, with the lineage of its columns.
 
         What a model reads is described where it was made: events would be four times as long.
         """
@@ -66,12 +66,12 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
         return sorted_by_time(events)
 
     def get_dbt_metadata(self) -> tuple[Any, Any, Any, Any]:
-        """Returns the artefacts, a profile without a path, and a catalog."""
+        """Collects the artefacts, a profile without a path, and a catalog."""
         profile = {"type": "duckdb", "path": namespace_of(self._warehouse).removeprefix("duckdb://")}
         return self._manifest, self._results, profile, self._catalog()
 
     def dbt_run_run_facet(self) -> dict[str, DbtRunRunFacet]:
-        """Returns the facet that names the invocation of dbt."""
+        """Makes the facet that names the invocation of dbt."""
         invocation = self.run_metadata["invocation_id"]
         return {"dbt_run": DbtRunRunFacet(invocation_id=invocation, project_name="promptaudit", dbt_runtime="core")}
 
@@ -80,7 +80,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
         namespace: str,
         compiled_sql: str,
     ) -> column_lineage_dataset.ColumnLineageDatasetFacet | None:
-        """Returns the facet of what each column of a model is made of; None of an unknown model."""
+        """Makes the facet that says what each column of a model is made of. None for an unknown model."""
         model = self._models.get(self._by_sql.get(compiled_sql, ""))
         if model is None:
             return None

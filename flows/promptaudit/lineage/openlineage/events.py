@@ -1,4 +1,4 @@
-"""Writes OpenLineage events of a run, its landing, each model dbt built and its publication; sends nothing.
+"""Builds OpenLineage events of a run, its landing, each model dbt built and its publication; sends nothing.
 
 Events hold names, counts, types and the project's own SQL: no input, no completion, no prompt, no key.
 """
@@ -33,7 +33,7 @@ Columns = Sequence[tuple[str, str]]
 
 
 def run_id_of(audit_run_id: str) -> str:
-    """Returns a run's id as OpenLineage takes it: its 32 hex digits as a UUID."""
+    """Writes a run's id as OpenLineage takes it: its 32 hex digits as a UUID."""
     return str(uuid.UUID(hex=audit_run_id))
 
 
@@ -48,7 +48,7 @@ def event(  # noqa: PLR0913 - what an event is made of
     error: str | None = None,
     at: datetime | None = None,
 ) -> RunEvent:
-    """Returns one event of a job; `kind` is what the job is, `error` the kind of what ended it."""
+    """Makes one event of a job. `kind` is the job's type, `error` the type of the exception that ended it."""
     facets: dict[str, Any] = {
         "processing_engine": processing_engine_run.ProcessingEngineRunFacet(
             version=version("promptaudit"), name="promptaudit", openlineageAdapterVersion=version("openlineage-python")
@@ -71,25 +71,25 @@ def event(  # noqa: PLR0913 - what an event is made of
 
 
 def parent_of(job: str, run_id: str) -> parent_run.ParentRunFacet:
-    """Returns the facet of the run that this one is part of."""
+    """Makes the facet of the run that this one is part of."""
     return parent_run.ParentRunFacet(run=parent_run.Run(runId=run_id), job=parent_run.Job(namespace=JOBS, name=job))
 
 
 def table_in(warehouse: Warehouse, schema: str, table: str, columns: Columns = ()) -> InputDataset:
-    """Returns a table of the warehouse that is read."""
+    """Describes a table of the warehouse that is read."""
     return InputDataset(namespace_of(warehouse), dataset_of(warehouse, schema, table), facets=_facets(columns))
 
 
 def table_out(
     warehouse: Warehouse, schema: str, table: str, columns: Columns = (), n_rows: int | None = None
 ) -> OutputDataset:
-    """Returns a table of the warehouse that is written, with how many rows of the run it holds."""
+    """Describes a table of the warehouse that is written, with the number of its rows that belong to the run."""
     name = dataset_of(warehouse, schema, table)
     return OutputDataset(namespace_of(warehouse), name, facets=_facets(columns), outputFacets=_counted(n_rows))
 
 
 def other_in(namespace: str, name: str, sha256: str | None = None) -> InputDataset:
-    """Returns a file that is read, or a model that is asked."""
+    """Describes a file that is read, or a model that is asked."""
     facets: dict[str, Any] = {}
     if sha256 is not None:
         facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(datasetVersion=sha256)
@@ -97,7 +97,7 @@ def other_in(namespace: str, name: str, sha256: str | None = None) -> InputDatas
 
 
 def file_out(name: str, columns: Columns = ()) -> OutputDataset:
-    """Returns a file that is written, by its path from the warehouse's folder."""
+    """Describes a file that is written, by its path from the warehouse's folder."""
     return OutputDataset("file", name, facets=_facets(columns))
 
 
@@ -113,7 +113,7 @@ def _counted(n_rows: int | None) -> dict[str, Any]:
 
 
 def sorted_by_time(events: Iterable[RunEvent]) -> list[RunEvent]:
-    """Returns events as they happened; of one moment a start is first."""
+    """Sorts events by time. At the same moment a start comes first."""
     return sorted(events, key=lambda each: (each.eventTime, each.eventType is not RunState.START))
 
 

@@ -1,4 +1,4 @@
-"""Names datasets and jobs for receivers: by the warehouse's file, never by a path of this machine."""
+"""Names datasets and jobs for receivers by the warehouse's file, never by a path of this machine."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ JOBS = "promptaudit"
 
 
 def namespace_of(warehouse: Warehouse) -> str:
-    """Returns `duckdb://audit.duckdb`: the warehouse by its file's name."""
+    """Names the warehouse by its file: `duckdb://audit.duckdb`."""
     return f"duckdb://{quote(warehouse.path.name, safe='')}"
 
 
 def dataset_of(warehouse: Warehouse, schema: str, table: str) -> str:
-    """Returns `audit.raw.predictions`, as dbt names it."""
+    """Names a table as dbt does: `audit.raw.predictions`."""
     return f"{warehouse.path.stem}.{schema}.{table}"
 
 
 def asset_of(warehouse: Warehouse, schema: str, table: str) -> str:
-    """Returns `duckdb://audit.duckdb/raw/predictions`: the key of an asset of Prefect, which takes few signs."""
+    """Makes the key of an asset of Prefect, which takes few signs: `duckdb://audit.duckdb/raw/predictions`."""
     return f"duckdb://{re.sub(r'[^A-Za-z0-9._-]', '_', warehouse.path.name)}/{schema}/{table}"
 
 
 def endpoints_of(hosts: str) -> list[str]:
-    """Returns where a model answers, as namespaces: `model://api.openai.com`; of hosts with a comma between, one each.
+    """Lists where a model answers, as namespaces: `model://api.openai.com`, one for each host between commas.
 
     What could be a credential is left out.
     """
@@ -38,6 +38,6 @@ def endpoints_of(hosts: str) -> list[str]:
 
 
 def file_of(path: str) -> str:
-    """Returns a data file as its card names it; of an absolute path the name alone."""
+    """Names a data file as its card does, or an absolute path by its last part."""
     plain = Path(scrub(path))
     return plain.name if plain.is_absolute() else plain.as_posix()

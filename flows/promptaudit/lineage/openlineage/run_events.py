@@ -29,7 +29,7 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
 SEVERAL = "several"
-"""In place of a run's id and an audit's: a build of more than one run."""
+"""Stands for a run's id and for an audit's in a build of more than one run."""
 _CHECKS = ("format_checks", "format_validations")
 _LATER = (*_CHECKS, "verdicts", "judge_controls", "judges")  # lands between the two builds of dbt
 _NOT_LANDED = (
@@ -49,7 +49,7 @@ _NOT_LANDED = (
 
 @dataclass(slots=True, kw_only=True)
 class FollowedRun:
-    """A run whose events are sent; `landed` are the raw tables that have had an event already."""
+    """A run whose events are sent. `landed` are the raw tables that have had an event already."""
 
     warehouse: Warehouse
     audit_run_id: str
@@ -59,23 +59,23 @@ class FollowedRun:
     landed: set[str] = field(default_factory=set)
 
     def job(self, what: str) -> str:
-        """Returns the name of a job: `run.quickstart`."""
+        """Names a job: `run.quickstart`."""
         return f"{what}.{self.audit_id}"
 
     @property
     def parent(self) -> tuple[str, str] | None:
-        """Returns job and id of the run; None of several."""
+        """Names job and id of the run. None for several runs."""
         return None if self.audit_run_id == SEVERAL else (self.job("run"), run_id_of(self.audit_run_id))
 
 
 def of_run(run: FollowedRun, state: str, error: str | None = None) -> list[RunEvent]:
-    """Returns the event of the run itself; `error` is the kind of what ended it."""
+    """Makes the event of the run itself. `error` is the type of the exception that ended it."""
     at = run.since if state == "START" else None
     return [event(RunState(state), run.job("run"), run_id_of(run.audit_run_id), "AUDIT", error=error, at=at)]
 
 
 def landing(run: FollowedRun, state: str = "COMPLETE") -> list[RunEvent]:
-    """Returns the events of landing: from data files and models into the raw tables that hold rows of the run."""
+    """Makes the events of landing: from data files and models into the raw tables that hold rows of the run."""
     types = types_of(run.warehouse)
     counts = {table: n for table, n in _counts(run, types).items() if table not in _LATER}
     run.landed |= set(counts)
@@ -83,7 +83,7 @@ def landing(run: FollowedRun, state: str = "COMPLETE") -> list[RunEvent]:
 
 
 def later(run: FollowedRun) -> list[RunEvent]:
-    """Returns the events of what has landed since: checks of formats, rulings of judges."""
+    """Makes the events of tables that landed since: checks of formats, rulings of judges."""
     types = types_of(run.warehouse)
     counts = {table: n for table, n in _counts(run, types).items() if table not in run.landed}
     run.landed |= set(counts)
@@ -100,7 +100,10 @@ def later(run: FollowedRun) -> list[RunEvent]:
 
 
 def built(run: FollowedRun, results: Path, laid_out: Mapping[str, str]) -> list[RunEvent]:
-    """Returns the events of the models of dbt's last build, and as if it had built them those that were laid out by this SQL."""
+    """Makes the events of the models of dbt's last build.
+
+    Models that were laid out by the SQL in `laid_out` count as if dbt had built them.
+    """
     from promptaudit.warehouse.dbt_project import manifest_of_build
 
     manifest = manifest_of_build(results.parent)
@@ -115,7 +118,7 @@ def built(run: FollowedRun, results: Path, laid_out: Mapping[str, str]) -> list[
 
 
 def published(run: FollowedRun, audit_run_ids: Collection[str]) -> list[RunEvent]:
-    """Returns the events of publication: from the marts into the published copy and the Parquet files of these runs."""
+    """Makes the events of publication: from the marts into the published copy and the Parquet files of these runs."""
     warehouse, copy = run.warehouse, run.warehouse.published.path
     types = {name: columns for name, columns in types_of(warehouse).items() if name[0] == "marts"}
     files = [
@@ -130,7 +133,7 @@ def published(run: FollowedRun, audit_run_ids: Collection[str]) -> list[RunEvent
 
 
 def types_of(warehouse: Warehouse) -> Types:
-    """Returns columns and their types of every table there is."""
+    """Reads the columns of every table with their types."""
     types: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in warehouse.read(sql("lineage", "column_types")):
         types.setdefault((row["table_schema"], row["table_name"]), []).append((row["column_name"], row["data_type"]))
@@ -144,7 +147,7 @@ def _part(
     outputs: Sequence[OutputDataset],
     state: RunState = RunState.COMPLETE,
 ) -> list[RunEvent]:
-    """Returns start and end of a part of a run; a landing starts with the run."""
+    # start and end; a landing starts with the run
     job, run_id, parent = run.job(what), str(generate_new_uuid()), run.parent
     facet = None if parent is None else parent_of(*parent)
     return [
@@ -154,7 +157,6 @@ def _part(
 
 
 def _counts(run: FollowedRun, types: Types) -> dict[str, int]:
-    """Returns raw tables that hold rows of the run, with how many."""
     tables = [name for (schema, name), columns in types.items() if schema == "raw" and "audit_run_id" in dict(columns)]
     parts = [
         f"select '{table}' as name, count(*) as n from raw.{table} where audit_run_id = $run"  # noqa: S608 - our own tables
@@ -170,9 +172,9 @@ def _tables(run: FollowedRun, types: Types, counts: dict[str, int]) -> list[Outp
 
 
 def _files(run: FollowedRun) -> list[InputDataset]:
-    """Returns the data files a run reads: those that were imported, else those its tasks' cards name."""
+    # the files that were imported, else the ones that the tasks' cards name
     (row,) = run.warehouse.read("select source from raw.audit_runs where audit_run_id = $run", run=run.audit_run_id)
-    imported = json.loads(row["source"] or "{}").get("files")  # a trial's source names its base run instead
+    imported = json.loads(row["source"] or "{}").get("files")  # the source of a trial has its base run instead
     if imported is not None:
         return [other_in("file", file_of(file["name"]), file["sha256"]) for file in imported]
     query = "select distinct card->'data' as data from raw.tasks where audit_run_id = $run order by all"

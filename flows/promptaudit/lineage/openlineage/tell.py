@@ -1,8 +1,8 @@
-"""Sends what a run does as OpenLineage events to a lineage tool; the steps call it, and it fails none of them.
+"""Sends what a run does as OpenLineage events to a lineage tool. The steps call it, and it fails none of them.
 
-Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`transport`).
-That is where PROMPTAUDIT_LINEAGE or a receiver asks for it; without the extra `lineage` the run says so and goes on.
-OpenLineage is imported at the first event.
+Events go to `<warehouse folder>/lineage/<audit_run_id>.jsonl` and to a receiver where one is set (`transport`), if
+PROMPTAUDIT_LINEAGE or a receiver asks for them. Without the extra `lineage` the run says so and goes on. OpenLineage is
+imported at the first event.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _current: list[FollowedRun] = []
 
 
 def is_on() -> bool:
-    """Returns whether events are told: they are asked for and OpenLineage is installed."""
+    """Checks whether events are sent: they are asked for and OpenLineage is installed."""
     return _is_asked_for() and is_installed("lineage")
 
 
@@ -76,7 +76,7 @@ def built(
     comparison_ids: Sequence[str] = (),
     laid_out: Mapping[str, str] | None = None,
 ) -> None:
-    """Sends every model that dbt's last build made, or failed to make, and those that were laid out empty, by this SQL."""
+    """Sends every model that dbt's last build made or failed to make, and those laid out empty by this SQL."""
     results = warehouse.places.dbt / "target" / "run_results.json"
     if not results.exists():  # it never came to building
         return
@@ -88,7 +88,7 @@ def built(
 
 
 def published(warehouse: Warehouse, audit_run_ids: Collection[str]) -> None:
-    """Sends the published copy and the Parquet files of these runs' marts; of no run nothing is new."""
+    """Sends the published copy and the Parquet files of these runs' marts. Without a run it sends nothing."""
     if not audit_run_ids:
         return
     with _follow(warehouse, audit_run_ids) as run:
@@ -105,7 +105,7 @@ def _follow(
     say: Callable[[str], None] | None = None,
     comparison_ids: Sequence[str] = (),
 ) -> Iterator[FollowedRun | None]:
-    """Yields the run that is followed now, or one for this block; None where lineage is off or cannot be sent."""
+    # the run that is followed now, or one for this block; None where lineage is off or cannot be sent
     warn = say or _warn
     if say is not None and _is_asked_for() and not is_on():
         say(needs_extra("lineage", "lineage"))

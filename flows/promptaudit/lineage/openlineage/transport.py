@@ -1,8 +1,8 @@
 """Sends events: always to a file beside the warehouse, and to a receiver where one is set. No audit waits for either.
 
-The receiver is that of OPENLINEAGE_URL, with OPENLINEAGE_API_KEY and OPENLINEAGE_ENDPOINT, or the `transport` of the file
-OPENLINEAGE_CONFIG names; OPENLINEAGE_DISABLED=true turns it off. A file that merely lies in the folder is not read: it could
-name any host and any class to load.
+The receiver is set by OPENLINEAGE_URL, with OPENLINEAGE_API_KEY and OPENLINEAGE_ENDPOINT, or by the `transport` of the
+file that OPENLINEAGE_CONFIG names. OPENLINEAGE_DISABLED=true turns it off. A file that merely lies in the folder is not
+read: it could name any host and any class to load.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from promptaudit.system.files import private_folder
 TIMEOUT_S = 2.5
 """How long one request to a receiver may take, and how long the end of a run waits for it in all."""
 
-# its warnings name addresses; ours are printed once
+# its warnings show addresses; our own are printed once
 logging.getLogger("openlineage").addHandler(logging.NullHandler())
 logging.getLogger("openlineage").propagate = False
 
@@ -42,20 +42,20 @@ class Sender:
         self._receiver = _Receiver.of_environment(say)
 
     def send(self, events: Iterable[RunEvent]) -> None:
-        """Appends the events to the file, a line each, and hands them on; raises OSError or RuntimeError where it cannot."""
+        """Appends the events to the file, a line each, and hands them on. Raises OSError or RuntimeError on failure."""
         for each in events:
             self._file.emit(each)
             if self._receiver is not None:
                 self._receiver.put(each)
 
     def close(self) -> None:
-        """Waits for the receiver, not for long."""
+        """Waits for the receiver, at most TIMEOUT_S seconds."""
         if self._receiver is not None:
             self._receiver.close()
 
 
 class _Receiver:
-    """Hands events to a receiver in a thread of its own; one that failed is not tried again by this process."""
+    # works in a thread of its own; one that failed is not tried again by this process
 
     has_failed = False
 
@@ -108,7 +108,7 @@ class _Receiver:
 
 
 def _bounded(transport: Transport) -> Transport:
-    """Returns the transport, which over HTTP never waits long nor tries again, and reads no answer."""
+    # over HTTP it never waits long nor tries again, and reads no answer
     for each in getattr(transport, "transports", (transport,)):
         if isinstance(each, HttpTransport):
             each.timeout = min(each.timeout, TIMEOUT_S)
@@ -118,7 +118,6 @@ def _bounded(transport: Transport) -> Transport:
 
 
 def _config() -> dict[str, Any] | None:
-    """Returns the configuration of the transport that the environment asks for; None without one."""
     url, file = os.environ.get("OPENLINEAGE_URL"), os.environ.get("OPENLINEAGE_CONFIG")
     if os.environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true" or not (url or file):
         return None

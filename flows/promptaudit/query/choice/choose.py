@@ -1,4 +1,4 @@
-"""Reads which wording of each model, task and strategy a published run would have a user ship, and what speaks for it."""
+"""Reads which wording of each model, task and strategy a published run recommends to ship, and the figures for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP = ("task_id", "model_id", "strategy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """A row of rpt_wording_choices, with what is known of its prompt variant."""
+    """A row of rpt_wording_choices, with the fields of its prompt variant."""
 
     audit_run_id: str
     model_id: str
@@ -43,9 +43,9 @@ class Wording:
     mean_completion_tokens: float | None
     choice_rank: int
     is_chosen: bool
-    gain: float | None  # of a grid with gaps there is none
+    gain: float | None  # a grid with gaps has none
     gain_low: float
-    gain_high: float  # of an original that is chosen: of the other wordings
+    gain_high: float  # of the other wordings if the original is chosen
     q_value: float | None
     is_better: bool
     measure_version: int
@@ -62,12 +62,12 @@ class Wording:
 
     @property
     def better_in_words(self) -> str:
-        """Returns that it is better than the original, and by how much."""
+        """Says that the wording is better than the original, and by how much."""
         return f"{name_of(asdict(self))} is better than yours: {self.gain_in_words}"
 
     @property
     def gain_in_words(self) -> str:
-        """Returns how much better it is."""
+        """Says how much better the wording is."""
         around = interval(self.gain_low, self.gain_high)
         if self.gain is None:
             return f"{around} of accuracy, whichever wording is chosen; too few samples are left to judge this one by itself"
@@ -88,17 +88,17 @@ class Choice:
 
     @property
     def chosen(self) -> Wording:
-        """Returns the wording to ship: the most accurate, the original where none is beyond it."""
+        """Picks the wording to ship: the most accurate one, or the original where none is shown to beat it."""
         return self.wordings[0]
 
     @property
     def original(self) -> Wording:
-        """Returns the wording of the task's card."""
+        """Finds the wording of the task's card."""
         return next(wording for wording in self.wordings if wording.is_original)
 
     @encoded_property
     def says(self) -> str:
-        """Returns in a sentence what is found."""
+        """Says the result in a sentence."""
         chosen = self.chosen
         if chosen.is_original:
             most = signed(chosen.gain_high)
@@ -111,7 +111,7 @@ class Choice:
 
     @encoded_property
     def majority(self) -> str | None:
-        """Returns in a sentence what a majority vote over the wordings brings; None where labels have no such vote."""
+        """Says in a sentence what a majority vote over the wordings brings. None where labels have no such vote."""
         of = self.original
         if of.accuracy_majority is None or of.majority_gain is None:
             return None
@@ -122,7 +122,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What a run says of its wordings, a choice for each model, task and strategy; `written` is the card of the chosen one."""
+    """The choices of a run, one for each model, task and strategy. `written` is the card of the chosen wording."""
 
     audit_run_id: str
     audit_id: str
@@ -131,7 +131,7 @@ class Choices:
 
     @property
     def only(self) -> Choice:
-        """Returns the one choice; raises UsageError where there are several."""
+        """Gives the one choice. Raises UsageError where there are several."""
         if len(self.choices) > 1:
             names = [name for name in GROUP if len({getattr(each, name) for each in self.choices}) > 1]
             options = ", ".join(f"--{name.removesuffix('_id')}" for name in names)
@@ -148,7 +148,7 @@ def choose(
     task: str | None = None,
     strategy: str | None = None,
 ) -> Choices:
-    """Returns what a published run says of its wordings.
+    """Reads the wordings of a published run, ranked, for each model, task and strategy.
 
     run: as `compare` takes it. model, task, strategy: one of each; default all.
 

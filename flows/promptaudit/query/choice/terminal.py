@@ -1,4 +1,4 @@
-"""Draws for a terminal which wordings to ship."""
+"""Writes the lines that a terminal shows about which wordings to ship."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTHS = (9, 23, 8, 8, 24, 8, 8, 60)
 
 
 def lines_of(choices: Choices, top: int) -> list[str]:
-    """Returns the lines that a terminal shows, at most `top` wordings of each group and the original."""
+    """Writes the lines for a terminal, at most `top` wordings of each group and the original."""
     lines = [f"run {choices.audit_run_id} of '{cut(choices.audit_id)}'"]
     for choice in choices.choices:
         lines += ["", *_group(choice, top)]

@@ -1,4 +1,4 @@
-"""Writes the card of a task whose wording is the chosen one, beside the task's own card."""
+"""Writes the card of a task with the chosen wording, beside the task's own card."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from promptaudit.registry.write_yaml import write_cards
 
 ENDING = "_chosen"
 NOT_OF_IT = ("translations",)
-"""Fields that belong to the original's words."""
+"""Fields of the original's words, which the new card leaves out."""
 
 
 def write_card(registry: Registry, choice: Choice) -> Path | None:
-    """Returns the file that is written; None where no wording is better than the original, so that there is nothing to write.
+    """Writes the card and gives its file. None where no wording is better than the original, so nothing is written.
 
     Raises:
         UsageError: the task is a shipped one, has templates, asks otherwise by now, or is no longer in the cards; a card of

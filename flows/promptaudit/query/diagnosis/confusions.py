@@ -1,4 +1,4 @@
-"""Labels that are given instead of the gold label, over all wordings."""
+"""Finds labels that are given instead of the gold label, over all wordings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST_SAMPLES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """A gold label and the answer given in its place; low and high are the interval for other samples of the class."""
+    """A gold label and the answer given in its place. low and high bound the interval for other samples of it."""
 
     model_id: str
     task_id: str
@@ -33,12 +33,12 @@ class Confusion:
 
     @encoded_property
     def stands_out(self) -> bool:
-        """Returns whether the interval lies above 5 % of the class's answers and at least three samples said it."""
+        """Says whether the interval lies above 5 % of the class's answers and at least three samples said it."""
         return self.low is not None and self.low > LEAST_RATE and self.n_samples_with_it >= FEWEST_SAMPLES
 
 
 def find_confusions(units: Sequence[Unit]) -> list[Confusion]:
-    """Returns every pair of gold label and other answer that occurs, the most frequent first."""
+    """Lists every pair of gold label and other answer that occurs, the most frequent first."""
     confusions = []
     for unit in units:
         for gold in np.unique(unit.gold[unit.gold >= 0]).tolist():

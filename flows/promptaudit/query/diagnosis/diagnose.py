@@ -65,8 +65,8 @@ class SampleRow(SampleFinding):
 class UnitCounts:
     """Counts of the samples of one model, task and strategy by what they point to, and its figures on the scorecard.
 
-    n_samples_changed: those that get more than one label, of the n_samples_compared that have answers to two wordings.
-    figures: by column of rpt_audit, as they are printed, with the ends of their intervals.
+    n_samples_changed: samples with more than one label, of the n_samples_compared that have answers to two wordings.
+    figures: the columns of rpt_audit as they are printed, with the ends of their intervals.
     """
 
     model_id: str
@@ -81,7 +81,7 @@ class UnitCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadAnswers:
-    """A model, task and strategy whose answers are often no label, with how many answers have each other status."""
+    """A model, task and strategy whose answers are often no label, with the number of answers of each other status."""
 
     model_id: str
     task_id: str
@@ -92,10 +92,10 @@ class UnreadAnswers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What a run points to. samples: the most sensitive first; groups: the surest first; confusions: the most frequent first.
+    """What a run points to: samples by sensitivity, groups by certainty, confusions by frequency, each largest first.
 
-    read_differently: of which tasks another reader reads other labels, with examples. remedies: what to try; none of an import,
-    whose prompts nobody can ask, and of tasks without labels in their prompts.
+    read_differently: tasks of which another reader reads other labels, with examples. remedies: what to try; empty for
+    an import, whose prompts nobody can ask, and for tasks without labels in their prompts.
     """
 
     audit_run_id: str
@@ -123,7 +123,7 @@ def diagnose(
     strategy: str | None = None,
     text: str | None = None,
 ) -> Diagnosis:
-    """Returns what a published run points to.
+    """Diagnoses a published run.
 
     run: as `compare` takes it. model, task, strategy: one of each; default all. text: none, excerpt or full; by default
     excerpts of inputs, and nothing of tasks whose card says `sensitive`.
@@ -164,7 +164,6 @@ def diagnose(
 
 
 def _policy(material: Material, text: str | None) -> dict[str, str]:
-    """Returns by task which of its texts may be shown."""
     return {name: text or ("none" if task.is_sensitive else "excerpt") for name, task in material.tasks.items()}
 
 
@@ -176,7 +175,7 @@ def put_together(
     groups: Groups,
     text: str | None = None,
 ) -> Diagnosis:
-    """Returns the diagnosis of a run from the samples and groups of its units."""
+    """Puts the samples and groups of a run's units together into a diagnosis."""
     units = material.units
     policy = _policy(material, text)
     counts = tuple(
@@ -232,7 +231,6 @@ def put_together(
 
 
 def _figures(scorecard: Row) -> dict[str, float | None]:
-    """Returns the figures of the scorecard that a page may call worst, as it prints them."""
     return {
         name + end: scorecard.get(name + end)
         for name, column in mart_columns("rpt_audit").items()
@@ -256,7 +254,6 @@ def _stands_out(
     formats: Sequence[UnreadAnswers],
     word: str,
 ) -> list[str]:
-    """Returns what stands out, a line each, the most telling first."""
     by_kind: Counter[str] = Counter()
     for unit in counts:
         by_kind.update(unit.by_kind)

@@ -1,4 +1,4 @@
-"""Groups of samples of one gold class that are answered alike and unlike the rest of their class, and the words they share."""
+"""Finds groups of samples of one gold class that are answered alike and unlike the rest, and the words they share."""
 
 from __future__ import annotations
 
@@ -73,18 +73,18 @@ class _Candidate(NamedTuple):
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Returns the different words of a text: runs of Unicode letters and digits, case folded."""
+    """Splits a text into its different words: runs of Unicode letters and digits, case folded."""
     return frozenset(_WORD.findall(text.casefold()))
 
 
 def find_groups(
     units: Sequence[Unit], tasks: Mapping[str, Task], findings: Sequence[Sequence[SampleFinding]], seed: int
 ) -> Groups:
-    """Returns the groups of all units, the surest first.
+    """Finds the groups of all units and lists them with the surest first.
 
     A cluster of at least three samples, at most half of its class, that stands apart by .2 in total variation distance
-    (`udfs.measures.clusters`) is a group when its texts share words that those of the rest lack: p at most .05 among all
-    words and clusters of the unit (`promptaudit.udfs.measures.shared_words`), and at most one in twenty units expected false
+    (`udfs.measures.clusters`) is a group when its texts share words that the rest lack: p at most .05 among all words
+    and clusters of the unit (`promptaudit.udfs.measures.shared_words`), and at most one in twenty units expected false
     (Benjamini-Hochberg).
     """
     candidates: list[_Candidate] = []
@@ -131,7 +131,6 @@ def _candidates(number: int, unit: Unit, seed: int) -> tuple[list[_Candidate], i
 def _words(
     unit: Unit, candidates: Sequence[_Candidate], inputs: Mapping[str, str | None], seed: int
 ) -> list[tuple[list[str], list[SharedWord]]]:
-    """Returns the vocabulary of each candidate of a unit, and the words that set it apart."""
     if not candidates:
         return []
     texts = [words_of(inputs.get(sample) or "") for sample in unit.sample_ids]

@@ -1,4 +1,4 @@
-"""Reads from the published copy what a diagnosis is made of: a table of samples for each model, task and strategy."""
+"""Reads from the published copy what a diagnosis needs: a table of samples for each model, task and strategy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INPUTS = (
 
 
 class Scorecard(NamedTuple):
-    """What is known of one model, task and strategy as a whole; `figures` has all columns of rpt_audit."""
+    """Figures of one model, task and strategy as a whole. `figures` has all columns of rpt_audit."""
 
     model_id: str
     task_id: str
@@ -38,7 +38,7 @@ class Scorecard(NamedTuple):
 
 
 class MeasuredSample(NamedTuple):
-    """A sample of a unit; `p_tau` has N/A first, then the labels in the task's order."""
+    """A sample of a unit. `p_tau` has N/A first, then the labels in the task's order."""
 
     sample_id: str
     gold_label: str | None
@@ -67,7 +67,7 @@ class Unit:
 
     labels: shape (C,) with None, N/A, first. p_tau: shape (N, C). gold: shape (N,), places in labels, -1 unknown.
     sensitivity: shape (N,), NaN undefined. answers: sample id to (wordings, labels), an entry an answer, dense codes of
-    wordings and places in labels; of the most sensitive samples alone.
+    wordings and places in labels; only the most sensitive samples are in it.
     """
 
     model_id: str
@@ -85,12 +85,12 @@ class Unit:
 
     @property
     def names(self) -> dict[str, str]:
-        """Returns its model, task and strategy by the names of their columns."""
+        """Maps the columns model_id, task_id and strategy to the unit's own."""
         return {"model_id": self.model_id, "task_id": self.task_id, "strategy": self.strategy}
 
 
 def shown_text(text: str | None, policy: str) -> str | None:
-    """Returns a text as a policy lets it be shown: none, excerpt or full."""
+    """Shows as much of a text as a policy allows: none, excerpt or full."""
     if text is None or policy == "none":
         return None
     return cut(text, LONG) if policy == "excerpt" else shown(text)
@@ -106,7 +106,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The units of a run that are looked at, their tasks, and whether the run has variants of other kinds than wordings."""
+    """The units of a run that are diagnosed, their tasks, and whether the run has other variants than wordings."""
 
     units: tuple[Unit, ...]
     tasks: dict[str, Task]
@@ -114,17 +114,17 @@ class Material:
 
     @property
     def word(self) -> str:
-        """Returns what its variants are called: prompts where some differ in another respect than their wording."""
+        """Names the run's variants: `prompt` where some differ in more than their wording, else `wording`."""
         return "prompt" if self.has_other_kinds else "wording"
 
 
 def read_material(
     warehouse: Warehouse, run: str, *, model: str | None, task: str | None, strategy: str | None
 ) -> Material:
-    """Returns the chosen units of a published run.
+    """Reads the chosen units of a published run.
 
     Raises:
-        UsageError: a name that the run has not.
+        UsageError: a name that the run does not have.
         MeasureError: nothing is measured.
     """
     rows = rows_as(Scorecard, warehouse.published.read(sql("query.diagnosis", "units"), run=run))

@@ -1,4 +1,4 @@
-"""Says of which tasks two readers read the same answers as different labels: then the choice of one makes the figures."""
+"""Finds tasks of which two readers read the same answers as different labels, so that the choice makes the figures."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from promptaudit.warehouse import Row
 
 
 def read_differently(rows: Sequence[Row], texts: Texts) -> tuple[str, ...]:
-    """Returns a sentence for each task whose answers another reader reads as other labels, safe to print.
+    """Writes a sentence for each task whose answers another reader reads as other labels, safe to print.
 
-    `rows` are those of `read_answers`; `texts` says whose answers may be quoted.
+    `rows` come from `read_answers`; `texts` says whose answers may be quoted.
     """
     found = []
     for task_id, of_task in groupby(rows, lambda row: row["task_id"]):
@@ -35,5 +35,5 @@ def read_differently(rows: Sequence[Row], texts: Texts) -> tuple[str, ...]:
 
 
 def seen(rows: Sequence[Row]) -> list[SeenAnswer]:
-    """Returns rows of `read_answers` as answers that readers are held against."""
+    """Turns rows of `read_answers` into answers on which readers are compared."""
     return [SeenAnswer(row["answer"], tuple(row["labels"]), row["label"], row["n"], row["gold_label"]) for row in rows]

@@ -1,4 +1,4 @@
-"""Finds the samples that were refused, with what other wordings and repetitions of them were answered."""
+"""Finds the refused samples, with the answers to other wordings and repetitions of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from promptaudit.warehouse.sql import sql
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedSample:
-    """A sample of which answers were refusals.
+    """A sample with answers that were refusals.
 
-    n_variants_refused: of its n_variants, those with a refusal. other_answers: label (None: none could be read) and count of
-    the answers that were no refusals, the most frequent first. refusal: the first. Texts are None where they may not be shown.
+    n_variants_refused: how many of its n_variants have a refusal. other_answers: label (None: none could be read) and
+    count of the answers that were no refusals, the most frequent first. refusal: the first. Texts are None where they
+    may not be shown.
     """
 
     model_id: str
@@ -35,7 +36,7 @@ class RefusedSample:
 def find_refusals(
     warehouse: Warehouse, run: str, material: Material, policy: Mapping[str, str]
 ) -> tuple[RefusedSample, ...]:
-    """Returns the refused samples of the units that are looked at, the most often refused first."""
+    """Finds the refused samples of the diagnosed units and lists them with the most often refused first."""
     units = {(unit.model_id, unit.task_id, unit.strategy) for unit in material.units}
     return tuple(
         RefusedSample(

@@ -1,4 +1,4 @@
-"""What to try against a confusion: a text to add to the prompt, as a command that asks for it on the samples in question."""
+"""Suggests remedies for a confusion: a text to add to the prompt, and a command that tries it on the samples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DESCRIBED = "detail"
 
 
 READERS_OF_LABELS = ("label", "label_in_text", "first_integer", "exact")
-"""Readers that read an answer which is a label alone."""
+"""Readers that accept an answer of a label alone."""
 STRUCTURED = "structured"
 """The strategy whose answers are JSON."""
 Key = tuple[str, str, str]
@@ -42,7 +42,7 @@ class TrialOfUnit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """A text that may mend a confusion; `command` tries it, which asks `n_requests` at most."""
+    """A text that may mend a confusion. `command` tries it and asks at most `n_requests`."""
 
     model_id: str
     task_id: str
@@ -62,14 +62,14 @@ def find_remedies(
     policy: Mapping[str, str],
     trials: Mapping[Key, TrialOfUnit],
 ) -> list[Remedy]:
-    """Returns what to try against the confusions that stand out, at most MOST, each model, task and strategy once.
+    """Suggests what to try against the confusions that stand out: at most MOST, one for each model, task and strategy.
 
     Args:
         run: the run, as `try` takes it.
-        material: what the diagnosis is made of.
+        material: the units and tasks of the diagnosis.
         confusions: the most frequent first.
-        descriptions: by task and label, of cards that describe their labels.
-        policy: by task none, excerpt or full: where inputs may not be shown none is an example.
+        descriptions: by task and label, from cards that describe their labels.
+        policy: by task none, excerpt or full; under none no input becomes an example.
         trials: by model, task and strategy.
     """
     units = {(unit.model_id, unit.task_id, unit.strategy): unit for unit in material.units}
@@ -114,12 +114,11 @@ def _remedy(
 
 
 def _can_be_listed(sample_id: str) -> bool:
-    """Returns whether `--on` takes an id in a list as it stands."""
     return "," not in sample_id and sample_id == sample_id.strip() and not sample_id.startswith("group:")
 
 
 def _can_be_added(text: str) -> bool:
-    """Returns whether a text stands in a prompt and in a terminal as it is: without placeholders and control characters."""
+    # a placeholder or a control character would not stand in a prompt and in a terminal as it is
     return "{" not in text and shown(text) == text
 
 
@@ -139,7 +138,7 @@ def _described(unit: Unit, confusion: Confusion, descriptions: Mapping[tuple[str
 
 
 def _example(unit: Unit, gold: int, inputs: Mapping[str, str | None]) -> tuple[str | None, str | None]:
-    """Returns a sample of the class that loses, of those that are right most often the first, and a sentence with its text."""
+    # from the class that loses, the sample that is right most often
     of_class = np.flatnonzero(unit.gold == gold)
     for place in of_class[np.argsort(-unit.p_tau[of_class, gold], kind="stable")]:
         name = unit.sample_ids[place]

@@ -1,4 +1,4 @@
-"""Each sample's sensitivity, how much of it is the wording's, and what that points to."""
+"""Computes each sample's sensitivity, how much of it the wording explains, and what that points to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEANS: dict[PointsTo, str] = {  # word: what the run's variants are called
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFinding:
-    """One sample of a unit. low and high are the interval for other wordings; p_value is that of noise alone."""
+    """One sample of a unit. low and high bound the interval for other wordings; p_value is by noise alone."""
 
     model_id: str
     task_id: str
@@ -46,11 +46,11 @@ class SampleFinding:
 
 
 def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
-    """Returns the samples of a unit, the most sensitive first.
+    """Judges the samples of a unit and lists them with the most sensitive first.
 
-    A sample is steady when one label has 90 % of its p_tau. Whether the wording explains an unsteady one is tested by exchanging
-    its answers between wordings (`udfs.measures.wording_effect`), with at most one in twenty that point to the prompt expected
-    false (Benjamini-Hochberg over the unit's unsteady samples).
+    A sample is steady when one label has 90 % of its p_tau. Whether the wording explains an unsteady one is tested by
+    exchanging its answers between wordings (`udfs.measures.wording_effect`), with at most one in twenty that point to
+    the prompt expected false (Benjamini-Hochberg over the unit's unsteady samples).
     """
     top = unit.p_tau.argmax(axis=1)
     share = unit.p_tau.max(axis=1)

@@ -25,7 +25,7 @@ ORDER: tuple[PointsTo, ...] = ("prompt", "prompt_or_noise", "noise", "sample_or_
 
 
 def lines_of(diagnosis: Diagnosis, top: int, options: str = "") -> list[str]:
-    """Returns the lines that a terminal shows, at most `top` entries of each list; commands to try end with the options."""
+    """Writes the lines for a terminal, at most `top` entries of each list. Commands to try end with the options."""
     lines = [f"run {diagnosis.audit_run_id} of '{cut(diagnosis.audit_id)}'", "", *_figures(diagnosis, top), ""]
     lines += [*_summary(diagnosis), ""]
     lines += ["most sensitive samples", *_samples(diagnosis, top), ""]
@@ -43,7 +43,7 @@ def lines_of(diagnosis: Diagnosis, top: int, options: str = "") -> list[str]:
 
 
 def _figures(diagnosis: Diagnosis, top: int) -> Iterable[str]:
-    """Yields what the scorecard has of each model, task and strategy, those that depend most on the wording first."""
+    # units that depend most on the wording come first
     units = sorted(diagnosis.units, key=lambda unit: -(unit.figures["sensitivity"] or 0))
     for unit in units[:top]:
         yield _unit(unit.model_id, unit.task_id, unit.strategy)

@@ -12,7 +12,7 @@ from promptaudit.warehouse.sql import sql
 METHODS = "select distinct scoring_method as name from marts.fct_scoring_sensitivity order by all"
 SCORING = "marts.fct_scoring_sensitivity"
 OF_JUDGES = "judge_agreement"
-# of each scoring method: the measure's name before the colon, its columns
+# for each scoring method: the measure's name before the colon, its columns
 BY_METHOD = {
     "accuracy": ("accuracy_mean", "null", "null"),
     "accuracy_rectified": ("accuracy_rectified", "accuracy_rectified_low", "accuracy_rectified_high"),
@@ -22,16 +22,16 @@ COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_answered",
 
 
 class Source(NamedTuple):
-    """The query of a measure's figures in `nights`, and the scoring method whose rows count, None of one that has none."""
+    """The query of a measure's figures over `nights`, and the scoring method whose rows count; None without one."""
 
     figures: str
     method: str | None
 
 
 def source_of(ask: Ask, measure: str) -> Source:
-    """Returns the source of a measure, of judges and of answers too; raises UsageError with the nearest name.
+    """Finds the source of a measure, also one of judges or answers. Raises UsageError with the nearest name.
 
-    Column names come from the tables alone.
+    Column names come only from the tables.
     """
     columns = {row["name"]: row["is_numeric"] for row in ask(sql("query.history", "columns"))}
     methods = [row["name"] for row in ask(METHODS)]

@@ -1,4 +1,4 @@
-"""Follows one measure over the nights of an audit: a figure a night, with its interval and what it is of."""
+"""Follows one measure over the nights of an audit: a figure a night, with its interval and its counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GRAVITY = ("regressed", "changed", "unconfirmed", "not_comparable", "improved", 
 
 
 class Figure(NamedTuple):
-    """A figure of a run, with what it is of as far as the measure's query has it."""
+    """A figure of a run, with its names and counts as far as the measure's query has them."""
 
     audit_run_id: str
     task_id: str
@@ -49,11 +49,12 @@ class Figure(NamedTuple):
 class Night:
     """One complete run in a series, with full precision.
 
-    strategy: None over all strategies. figure, low, high: as the marts have them; None where they do not exist. n_…: what the
-    figure is of; None where the run has no row of the series. is_comparable: whether the figure and that of the last night that
-    has one are of equally many samples, variants and asks (`differs` says which are not); None where there is no other figure.
-    verdict, reason: of rpt_night_verdicts, against normal nights; None of an import. normal_low, normal_high: the normal band.
-    marks: what people said of the night, and whether something else was asked.
+    strategy: None over all strategies. figure, low, high: as the marts have them; None where they do not exist. n_…:
+    the counts behind the figure; None where the run has no row of the series. is_comparable: whether the figure and the
+    last one before it have equally many samples, variants and asks (`differs` says which are not equal); None where
+    there is no other figure. verdict, reason: from rpt_night_verdicts, against normal nights; None for an import.
+    normal_low, normal_high: the normal band. marks: what people said of the night, and whether something else was
+    asked.
     """
 
     audit_id: str
@@ -92,9 +93,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """A measure of an audit over its nights, a series for each model, task and strategy.
+    """A measure of an audit over its nights, with a series for each model, task and strategy.
 
-    alarms: how many of all alarms of the audit's nights ended in which way: recovered, accepted, false, new_plan,
+    alarms: how many alarms of all the audit's nights ended in which way: recovered, accepted, false, new_plan,
     no_longer_asked, or standing.
     """
 
@@ -105,7 +106,7 @@ class History:
 
     @encoded_property
     def nights(self) -> tuple[Night, ...]:
-        """Returns the nights of all series, one after the other."""
+        """Lists the nights of all series, one series after the other."""
         return tuple(night for series in self.series for night in series.nights)
 
 
@@ -119,14 +120,14 @@ def history(
     strategy: str | None = None,
     limit: int = 30,
 ) -> History:
-    """Returns a measure over the last `limit` (1 or more) complete runs of an audit, from the published copy.
+    """Follows a measure over the last `limit` (1 or more) complete runs of an audit, in the published copy.
 
     measure: a numeric column of marts.rpt_audit, `accuracy:<scoring method>` (mean over templates),
-    `accuracy_rectified:<judge>` (the same as people would say), `accuracy_std:<scoring method>` (their corrected spread),
-    `judge_agreement`, of judges in the place of models, or what nights compare beside the label: `answer_length` (characters)
-    and `completion_tokens`, geometric means over samples of 1 + the count, less 1, `token_limit_rate`, `refusal_rate`.
-    audit: default that of the newest complete run. model, task, strategy: one of each; default all. A night without a figure
-    stands with None.
+    `accuracy_rectified:<judge>` (the same as people would say), `accuracy_std:<scoring method>` (their corrected
+    spread), `judge_agreement`, with judges in the place of models, or what nights compare beside the label:
+    `answer_length` (characters) and `completion_tokens`, geometric means over samples of 1 + the count, less 1,
+    `token_limit_rate`, `refusal_rate`. audit: by default the audit of the newest complete run. model, task, strategy:
+    one of each; default all. A night without a figure is listed with None.
 
     Raises:
         UsageError: a name that is not there, with the nearest one.
@@ -181,7 +182,7 @@ def _only(figures: list[Figure], option: str, value: str) -> list[Figure]:
 
 
 def _series(gathered: Nights, figures: list[Figure], audit: str, measure: str) -> Iterable[Series]:
-    """Yields the rows as series by task, strategy and model; every series has every night."""
+    # every series has every night
     by_key: dict[Key, dict[str, Figure]] = {}
     for row in figures:
         by_key.setdefault((row.task_id, row.model_id, row.strategy), {})[row.audit_run_id] = row
@@ -219,12 +220,12 @@ def _series(gathered: Nights, figures: list[Figure], audit: str, measure: str) -
             nights.append(night if now is None else _with_figure(night, now, last, verdict))
             if now is not None and now.figure is not None:
                 last = now
-        if any(night.n_samples is not None for night in nights):  # not of the night before them alone
+        if any(night.n_samples is not None for night in nights):  # else only the night before them has a row
             yield Series(model_id=model_id, task_id=task_id, strategy=strategy, nights=tuple(nights))
 
 
 def _verdict(rows: list[NightVerdict], strategy: str | None) -> NightVerdict | None:
-    """Returns the verdict on a series; on one over all strategies the gravest of theirs, with the strategy before its reason."""
+    # a series over all strategies gets the gravest of their verdicts, with the strategy before its reason
     if strategy is not None:
         return next((row for row in rows if row.strategy == strategy), None)
     worst = min(

@@ -1,4 +1,4 @@
-"""Reads the nights of an audit: its complete runs in order, the figures of each, and what keeps two nights from comparing."""
+"""Reads the nights of an audit: its complete runs in order, their figures, and what keeps two nights from comparing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from promptaudit.warehouse import Ask, Row, rows_as
 from promptaudit.warehouse.sql import over, sql
 
 MOST_NIGHTS = 60  # in the report
-# column, its word; a figure over fewer of these is another figure (sensitivity above all). Of samples the number planned
+# column, its word; a figure over fewer is another figure (sensitivity above all). For samples the number planned
 # counts: one that is lost to an error keeps no two nights apart
 DENOMINATORS = (
     ("n_samples", "samples"),
@@ -34,7 +34,7 @@ class NightRun(NamedTuple):
 
 
 class NightVerdict(NamedTuple):
-    """What is told of one measure of a run against normal nights."""
+    """The verdict on one measure of a run against normal nights."""
 
     audit_run_id: str
     model_id: str
@@ -49,9 +49,9 @@ class NightVerdict(NamedTuple):
 
     @property
     def band(self) -> tuple[float, float] | None:
-        """Returns the normal band: the mean of the normal nights, and to both sides half of the difference's 95 % interval.
+        """Computes the normal band: the mean of normal nights, plus and minus half of the difference's 95 % interval.
 
-        None where there is no interval. A measure of logarithms has the band of the counts they are of.
+        None where there is no interval. The band of a measure of logarithms is converted back into counts.
         """
         if self.base is None or self.difference_low is None or self.difference_high is None:
             return None
@@ -62,7 +62,7 @@ class NightVerdict(NamedTuple):
 
 
 class NightMark(NamedTuple):
-    """What somebody said of a night, or that something else was asked from it on; a key that is None is every one."""
+    """A person's remark on a night, or a change of what is asked from it on. A key that is None stands for all."""
 
     audit_run_id: str
     model_id: str | None
@@ -71,16 +71,16 @@ class NightMark(NamedTuple):
     mark: str
 
     def is_of(self, model_id: str, task_id: str, strategy: str | None) -> bool:
-        """Returns whether it is about a model's nights under a task and strategy, None being all strategies."""
+        """Checks whether the mark is about a model's nights under a task and strategy; None is all strategies."""
         ours = zip(self[1:4], (model_id, task_id, strategy), strict=True)
         return all(its is None or own is None or its == own for its, own in ours)
 
 
 @dataclass(slots=True)
 class Nights:
-    """The last complete runs of an audit up to one of them, oldest first, with figures and verdicts of each.
+    """The last complete runs of an audit up to one of them, oldest first, with the figures and verdicts of each.
 
-    `figures` has the rows of the query; there are no verdicts on imports. `before` is the night before the first.
+    `figures` has the rows of the query; imports have no verdicts. `before` is the night before the first.
     """
 
     runs: list[NightRun] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Nights:
 
 
 def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
-    """Returns the nights of `$run`'s audit up to `$run`, at most `limit`; `figures` is a query that reads them as `nights`."""
+    """Reads the nights of `$run`'s audit up to `$run`, at most `limit`. `figures` is a query over table `nights`."""
     nights = sql("query.history", "nights")
     # one more than is shown: what the oldest shown is compared with
     runs = rows_as(
@@ -108,7 +108,7 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
 
 
 def differs(before: Row, now: Row) -> str:
-    """Returns in words how two nights' denominators differ: `variants 30 → 12`; an empty text where the nights compare."""
+    """Says how two nights' denominators differ: `variants 30 → 12`. Empty where the nights compare."""
     changes = [
         f"{word} {_counted(_planned(before, name))} → {_counted(_planned(now, name))}"
         for name, word in DENOMINATORS
@@ -118,13 +118,13 @@ def differs(before: Row, now: Row) -> str:
 
 
 def _planned(row: Row, name: str) -> int | None:
-    """Returns a row's count; of samples the number planned."""
+    # for samples the number planned
     planned: int | None = row.get(f"{name}_planned")
     return row[name] if planned is None else planned
 
 
 def night_names(times: Sequence[datetime], steps: Sequence[str] = STEPS) -> list[str]:
-    """Returns each time in the fewest parts that set them apart: `11-04` for nights, with the hour for runs of one day."""
+    """Prints each time in the fewest parts that differ: `11-04` for nights, with the hour for runs of one day."""
     for step in steps:
         names = [f"{time:{step}}" for time in times]
         if len(set(names)) == len(names):

@@ -26,7 +26,7 @@ EXPLAINED = ALARMS | {"unconfirmed", "suspect"}  # verdicts whose reason is prin
 
 
 def renderables_of(history: History) -> Iterator[RenderableType]:
-    """Yields what rich prints: a heading, then of each series its line, its table and the reasons of its verdicts."""
+    """Yields what rich prints: a heading, then for each series its line, its table and the reasons of its verdicts."""
     from rich.text import Text
 
     yield Text(heading(history))
@@ -51,7 +51,7 @@ def renderables_of(history: History) -> Iterator[RenderableType]:
 
 
 def reasons(series: Series) -> list[str]:
-    """Returns the reasons of verdicts, a line each, but for those that nothing happened."""
+    """Lists the reasons of the nights' verdicts, one line each. Verdicts by which nothing happened are left out."""
     return [
         f"{night.started_at:%Y-%m-%d} {cut(night.verdict, NAME).replace('_', ' ')}: {cut(night.reason, LONG)}"
         for night in series.nights
@@ -60,14 +60,14 @@ def reasons(series: Series) -> list[str]:
 
 
 def heading(history: History) -> str:
-    """Returns the measure, its nights and its audit in one line."""
+    """Names the measure, its nights and its audit in one line."""
     n = len(history.series[0].nights) if history.series else 0
     nights = f" over {n} night{'' if n == 1 else 's'}" if n else ""
     return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}"
 
 
 def record(alarms: Mapping[str, int]) -> str:
-    """Returns how an audit's alarms ended in one line, with the share of false ones among those that ended."""
+    """Says in one line how an audit's alarms ended, with the share of false ones among all that ended."""
     n, n_ended = sum(alarms.values()), sum(alarms.values()) - alarms.get("standing", 0)
     ways = ", ".join(f"{count(number)} {way.replace('_', ' ')}" for way, number in alarms.items())
     false = f"; {share(alarms.get('false', 0) / n_ended)} of those that ended were false" if n_ended else ""
@@ -75,7 +75,7 @@ def record(alarms: Mapping[str, int]) -> str:
 
 
 def line(history: History, series: Series) -> str:
-    """Returns a series in one line: its names, its sparkline, the scale, its last figure."""
+    """Draws a series in one line: its names, its sparkline, the scale, its last figure."""
     names = (series.model_id, series.task_id, *(() if series.strategy is None else (series.strategy,)))
     who = " · ".join(cut(name, NAME) for name in names)
     figures = [night.figure for night in series.nights]
@@ -90,7 +90,7 @@ def line(history: History, series: Series) -> str:
 
 
 def _is_share(measure: str) -> bool:
-    """Returns whether a measure is drawn from 0 to 1, so that two nights of .01 and .02 do not look like nothing and all."""
+    # shares are drawn from 0 to 1, so that nights of .01 and .02 do not look like nothing and all
     name = measure.partition(":")[0]
     declared = mart_columns("rpt_audit").get(name)
     unit = compared_unit(name) if declared is None else declared.unit
@@ -98,10 +98,10 @@ def _is_share(measure: str) -> bool:
 
 
 def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, tuple[float, float]]:
-    """Returns one character a figure on eight steps, `·` where there is none, and the scale's ends.
+    """Draws one character a figure on eight steps, `·` where there is none, and gives the scale's ends too.
 
-    Shares are drawn on 0 to 1 as far as they all lie there; anything else from its smallest to its largest figure, on the
-    middle step where all are equal. Without any figure the ends are 0 and 1.
+    Shares are drawn on 0 to 1 as far as they all lie there. Anything else is drawn from its smallest to its largest
+    figure, on the middle step where all are equal. Without any figure the ends are 0 and 1.
     """
     known = [figure for figure in figures if figure is not None]
     low, high = min(known, default=0), max(known, default=1)
@@ -121,7 +121,7 @@ def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, 
 
 
 def nights_table(history: History, series: Series) -> Table:
-    """Returns a table of one row a night, the oldest first."""
+    """Makes a table of one row a night, the oldest first."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -162,14 +162,14 @@ def nights_table(history: History, series: Series) -> Table:
 
 
 def strip_ends(series: Series) -> tuple[float, float] | None:
-    """Returns the least and the largest of a series' figures and normal bands; None without a band, or where all are equal."""
+    """Finds the least and the largest of a series' figures and bands. None without a band, or where all are equal."""
     bands = [end for night in series.nights for end in (night.normal_low, night.normal_high) if end is not None]
     known = bands + [night.figure for night in series.nights if night.figure is not None]
     return (min(known), max(known)) if bands and min(known) < max(known) else None
 
 
 def strip(night: Night, low: float, high: float) -> str:
-    """Returns a night as a line of characters from `low` to `high`: the normal band, and in it or beside it the figure."""
+    """Draws a night as characters from `low` to `high`: the normal band, and the figure in it or beside it."""
 
     def place(value: float) -> int:
         return round((STRIP - 1) * (value - low) / (high - low))
@@ -184,7 +184,7 @@ def strip(night: Night, low: float, high: float) -> str:
 
 
 def size(night: Night) -> str:
-    """Returns the counts that a figure is of: `500 × 30 × 2`, or `499 of 500 × 29 of 30 × 2` where some have no answer."""
+    """Writes the counts behind a figure: `500 × 30 × 2`, or `499 of 500 × 29 of 30 × 2` where some have no answer."""
     if night.n_samples is None:
         return ABSENT
     samples = counted_of(night.n_samples, night.n_samples_planned)
@@ -198,17 +198,17 @@ def size(night: Night) -> str:
 
 
 def compares(night: Night) -> str:
-    """Returns whether a figure compares with the last one before it: yes, no with the reason, or a dash."""
+    """Says whether a figure compares with the last one before it: yes, no with the reason, or a dash."""
     return ABSENT if night.is_comparable is None else "yes" if night.is_comparable else f"no: {night.differs}"
 
 
 def printed(measure: str, figure: float | None) -> str:
-    """Returns a figure as its measure is printed: amounts in USD, counts whole, the rest to three digits."""
+    """Prints a figure by its measure: amounts in USD, counts whole, the rest to three digits."""
     if measure.endswith("_usd"):
         return usd(figure)
     return count(figure) if isinstance(figure, int) else number(figure)
 
 
 def bounds(night: Night) -> str:
-    """Returns the interval of a night's figure; nothing where it has none."""
+    """Prints the interval of a night's figure. Empty where it has none."""
     return interval(night.low, night.high)

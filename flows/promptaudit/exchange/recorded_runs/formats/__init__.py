@@ -24,7 +24,7 @@ _PARQUET = b"PAR1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """What recognises a file by its path and first bytes, and what reads it; the name says whose it is."""
+    """A format: its name, the test that recognises a file by path and first bytes, and its reader."""
 
     name: str
     recognises: Callable[[Path, bytes], bool]
@@ -79,13 +79,12 @@ FORMATS = (
 
 
 def format_of(path: Path) -> Format | None:
-    """Returns the format of a file by its content, whatever it is called; None for none of these."""
+    """Finds the format of a file by its content, whatever its name. None for a file in none of FORMATS."""
     head = head_of(path)
     return next((each for each in FORMATS if each.recognises(path, head)), None)
 
 
 def _columns(path: Path, head: bytes) -> list[str]:
-    """Returns the columns of a Parquet file; nothing for another."""
     if not head.startswith(_PARQUET):
         return []
     import polars as pl

@@ -1,4 +1,4 @@
-"""What every foreign format is read to: answers of a program, and the frame of recorded predictions that they make."""
+"""Defines what foreign formats are read into: a program's answers, and the frame of recorded predictions they make."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptaudit.registry.tables import ESCAPED, escape
 from promptaudit.system.keys import as_json
 
 PROGRAM_SCORE = "program_score"
-MOST_TEXT = 1 << 28  # characters, those of each answer counted, beyond `TIMES_TEXT` for each byte of a file
+MOST_TEXT = 1 << 28  # characters of all answers together, beyond `TIMES_TEXT` for each byte of a file
 TIMES_TEXT = 100  # samples of 64 repeats, whose prompts stand in the file once, take 40
 MAX_GIVEN = 1000  # answers to one ask
 _OF_AN_ANSWER = 2000  # what an answer takes without its texts
@@ -27,13 +27,13 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 class Answer:
     """One answer as a program recorded it.
 
-    `prompt` is what was sent; `fields` are the parts of the sample that stand in it. `instruction` is what the file itself calls
-    the prompt's template, where it does. `variant` tells prompts apart whose texts do not. `dimensions` are those in which the
-    file says that its prompts vary, each as JSON, and `demonstrations` the examples that it showed; `variation` and `setting`
-    are in which respect the file says that its prompt differs from the original. `sample_key` is what the sample consists of,
-    where ids of several files may clash; `settings` are those that the model answered at. `split` is the part of the data that
-    the program reports by itself. `uuid` is of this very answer, `ask` of the ask that a retry repeats, and `is_failed` says that
-    the program counts it as an error. `score` is the program's.
+    `prompt` is what was sent, and `fields` are the parts of the sample that stand in it. `instruction` is the prompt's
+    template, if the file has one. `variant` separates prompts whose texts do not. `dimensions` are the respects in
+    which the file says that its prompts vary, each as JSON, and `demonstrations` are the examples that it showed.
+    `variation` and `setting` say how the prompt differs from the original, according to the file. `sample_key` is the
+    content of the sample, for files whose ids may clash. `settings` are the model's settings for this answer. `split`
+    is the part of the data that the program reports separately. `uuid` identifies this very answer, and `ask` the
+    request that a retry repeats. `is_failed` says that the program counts it as an error. `score` is the program's own.
     """
 
     place: str
@@ -74,9 +74,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptVariant:
-    """The prompt variant of an answer: its number in its task, its text, and in which respect it differs from variant 0.
+    """The prompt variant of an answer: its number in its task, its text, and how it differs from variant 0.
 
-    `variation` and `setting` are as `raw.prompt_variants` has them; None where nothing says in which respect variants differ.
+    `variation` and `setting` are as `raw.prompt_variants` has them; both are None where nothing says how the variants
+    differ.
     """
 
     index: int
@@ -87,7 +88,7 @@ class PromptVariant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAnswers:
-    """Answers of one file: who wrote them, and remarks about what was left out of them."""
+    """The answers of one file, the program that wrote them, and notes about what was left out."""
 
     program: str
     answers: Sequence[Answer]
@@ -97,7 +98,7 @@ class RecordedAnswers:
 
 
 class Texts:
-    """Counts the texts of a file's answers: what stands in it once may be in each, and of a small file comes no large run."""
+    """Counts the text of a file's answers. A text that stands once in a small file may be in each of them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -105,7 +106,10 @@ class Texts:
         self._n = 0
 
     def take(self, answers: Iterable[Answer]) -> list[Answer]:
-        """Returns the answers, each counted before the next is made; raises DataError naming the one that is too much."""
+        """Collects the answers and counts each before the next is made.
+
+        Raises DataError naming the answer that is too much.
+        """
         taken = []
         for answer in answers:
             refuse_many_fields(answer.place, answer.fields)
@@ -123,7 +127,7 @@ class Texts:
 
 
 def refuse_many_fields(place: str, fields: Sized) -> None:
-    """Raises DataError for a sample of more fields than a table may have columns: each is looked for in the prompt."""
+    """Raises DataError for a sample of more fields than a table may have columns, as each is searched in the prompt."""
     if len(fields) > MAX_COLUMNS:
         msg = f"{place}: {len(fields)} fields of a sample, at most {MAX_COLUMNS} are read"
         raise DataError(msg)
@@ -137,14 +141,14 @@ def refuse_many_given(place: str, n_given: int) -> None:
 
 
 def letters_of(n: int) -> list[str]:
-    """Returns the letters that n options go by, from A on."""
+    """Lists the letters of n options, from A on."""
     return list(LETTERS[:n])
 
 
 def letter_of(value: str | None, choices: Sequence[str], *, by_text: bool = False) -> str | None:
-    """Returns the letter of an option that is named by its letter or by its text; None where it is neither.
+    """Finds the letter of an option that is named by its letter or its text. None where it is neither.
 
-    What is the letter of one option and the text of another means the former, `by_text` the latter.
+    A value that is the letter of one option and the text of another means the former, or with `by_text` the latter.
     """
     if value is None:
         return None
@@ -157,12 +161,12 @@ def letter_of(value: str | None, choices: Sequence[str], *, by_text: bool = Fals
 
 
 def text_of(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
-    """Returns text as it is and any other value of JSON as JSON; nothing stays None."""
+    """Turns a value of JSON into text: text stays as it is, None stays None, anything else becomes JSON."""
     return value if value is None or isinstance(value, str) else as_json(value)
 
 
 def number_of(value: Any) -> float | None:  # noqa: ANN401
-    """Returns a finite number, of true and false 1 and 0; None for anything else."""
+    """Reads a finite number, true as 1 and false as 0. Anything else gives None."""
     if isinstance(value, bool | int | float):
         try:
             number = float(value)
@@ -173,13 +177,13 @@ def number_of(value: Any) -> float | None:  # noqa: ANN401
 
 
 def whole_of(value: Any) -> int | None:  # noqa: ANN401
-    """Returns a whole number from 0 that fits 32 bits; None for anything else."""
+    """Reads a number from 0 that fits 32 bits as a whole one. Anything else gives None."""
     number = number_of(value)
     return int(number) if number is not None and 0 <= number < 2**31 else None
 
 
 def frame_of_answers(answers: Sequence[Answer], variants: Sequence[PromptVariant]) -> pl.DataFrame:
-    """Returns answers under the names of recorded predictions, every column text; `variants` has each one's prompt variant."""
+    """Builds the frame of recorded predictions, all columns text. `variants` has the prompt variant of each answer."""
     known: dict[int, str | None] = {}  # answers of one sample share its lists
 
     def listed(texts: Sequence[str]) -> str | None:
@@ -224,7 +228,7 @@ def frame_of_answers(answers: Sequence[Answer], variants: Sequence[PromptVariant
 
 
 def _column(name: str, values: Sequence[Any]) -> pl.Series:
-    """Returns values as a column, in which equal texts, such as the input of every prompt variant, lie once."""
+    # equal texts, such as the input of every prompt variant, lie in memory once
     place_of = {value: place for place, value in enumerate(dict.fromkeys(values))}
     distinct = pl.Series(name, [_safe(value) for value in place_of], dtype=pl.Boolean if name == ESCAPED else pl.String)
     return distinct.gather([place_of[value] for value in values])

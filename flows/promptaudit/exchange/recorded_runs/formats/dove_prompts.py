@@ -1,7 +1,7 @@
-"""Reads what a row of DOVE says of its prompt: what was put in (`instance.raw_input`), and its dimensions in either spelling.
+"""Reads the prompt of a row of DOVE: the text put in (`instance.raw_input`), and its dimensions in either spelling.
 
-The schema calls what only multiple-choice prompts have `mc_enumerator`, `mc_separator` and `mc_choices_order`; the rows of the
-dataset have these without `mc_`. Rows that `promptaudit export` wrote have our own columns beside them.
+The schema has `mc_enumerator`, `mc_separator` and `mc_choices_order` for multiple-choice prompts; the rows of the
+dataset have them without `mc_`. Rows that `promptaudit export` wrote also have our own columns.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from promptaudit.system.keys import as_json
 
 OLDER = {"mc_enumerator": "enumerator", "mc_separator": "separator", "mc_choices_order": "choices_order"}
 OURS = ("strategy", "paraphrase_temperature", "variant_index", "variation", "setting")
+# parts of a demonstration that follow the prompt's enumerator or form of a table, or its question
 _OF_DEMONSTRATION = ("table", "choices", "answer")
-"""Parts of a demonstration that follow the prompt's enumerator or form of a table, or its question."""
 
 
 def dimensions_of(given: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the dimensions of a prompt by their older names, each as JSON: of one with a method or a text this alone.
+    """Reads the dimensions of a prompt under their older names, each as JSON. One with a method or text is only this.
 
-    One that is null is none. What rows of ours add and the demonstrations are left to `demonstrations_of`. Raises ValueError for
-    half a character, which is no text to a database.
+    Dimensions that are null, our own columns and the demonstrations are left out; `demonstrations_of` reads the last.
+    Raises ValueError for half a character, which is no text to a database.
     """
     found = {}
     for name, value in given.items():
@@ -42,13 +42,13 @@ def _told(value: Any) -> Any:  # noqa: ANN401 - whatever a dimension has
 
 
 def variant_of(given: Mapping[str, Any]) -> str | None:
-    """Returns what tells variants of ours apart beside their dimensions; None of rows of others."""
+    """Writes what separates our own variants beside their dimensions. None for rows of others."""
     told = {name: given[name] for name in OURS if name != "strategy" and given.get(name) is not None}
     return as_json(told) if told else None
 
 
 def demonstrations_of(given: Mapping[str, Any]) -> str | None:
-    """Returns what the demonstrations of a prompt are known by, as JSON: their questions in order; None where there are none."""
+    """Writes what identifies the demonstrations of a prompt, as JSON: their questions in order. None without any."""
     shown = given.get("demonstrations")
     if not isinstance(shown, Sequence) or isinstance(shown, str) or not shown:
         return None
@@ -63,7 +63,7 @@ def _known_by(demonstration: Any) -> Any:  # noqa: ANN401
 
 
 def input_of(raw: Any) -> str | None:  # noqa: ANN401 - a text, messages, or a table with a question
-    """Returns what was put into a prompt: a text, the contents of messages in order, or a table and its question."""
+    """Reads what was put into a prompt: a text, the contents of messages in order, or a table and its question."""
     if isinstance(raw, Mapping):
         parts = [raw.get("table"), raw.get("question")]
     elif isinstance(raw, Sequence) and not isinstance(raw, str):
@@ -74,11 +74,11 @@ def input_of(raw: Any) -> str | None:  # noqa: ANN401 - a text, messages, or a t
 
 
 def question_of(raw: Any) -> str | None:  # noqa: ANN401
-    """Returns the question of a table; None where there is none."""
+    """Reads the question about a table. None where there is none."""
     return text_of(raw.get("question")) if isinstance(raw, Mapping) else None
 
 
 def fields_of(raw: Any, question: str | None) -> dict[str, str]:  # noqa: ANN401
-    """Returns the parts of the sample that stand in a prompt."""
+    """Collects the parts of the sample that stand in a prompt."""
     table = text_of(raw.get("table")) if isinstance(raw, Mapping) else None
     return {name: text for name, text in (("table", table), ("question", question)) if text}

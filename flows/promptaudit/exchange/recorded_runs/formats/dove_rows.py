@@ -1,7 +1,7 @@
-"""Reads rows of the DOVE dataset and of its schema: a prediction a row, with what its prompt varied in.
+"""Reads rows of the DOVE dataset and of its schema: a prediction a row, with the dimensions of its prompt.
 
-The rows are nested (`model.model_info.name`, `instance.sample_identifier`, `output.response`, `evaluation.score`), in Parquet,
-JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own.
+The rows are nested (`model.model_info.name`, `instance.sample_identifier`, `output.response`, `evaluation.score`), in
+Parquet, JSONL or one JSON list. The signs of options differ between prompts, so each variant is read by its own.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ SECTIONS = ("evaluation_id", "model", "prompt_config", "instance", "output", "ev
 
 
 def is_of_dove(columns: Iterable[str]) -> bool:
-    """Returns whether rows have the sections of DOVE's schema."""
+    """Checks that rows have the sections of DOVE's schema."""
     return set(SECTIONS) <= set(columns)
 
 
 def begins_as_dove(head: bytes) -> bool:
-    """Returns whether the first line of a JSONL file, or the first row of a JSON document, has the sections of DOVE's schema."""
+    """Checks that the first row of a JSONL or JSON document has the sections of DOVE's schema."""
     return is_of_dove(first_row(head)) or (
         head.lstrip().startswith((b"[", b"{")) and all(f'"{name}"'.encode() in head for name in SECTIONS)
     )
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a file; raises DataError naming file, row and field."""
+    """Reads the answers of a file. Raises DataError naming file, row and field."""
     answers, texts = list[Answer](), Texts(path)
     for number, row in rows_of(path):
         place = f"{path} row {number}"
@@ -86,7 +86,7 @@ def _answer(place: str, row: Mapping[str, Any]) -> Answer:
     shown = input_of(raw)
     question = text_of(asked.get("question")) or question_of(raw) or text_of(asked.get("full_input")) or shown
     index = identifier.get("hf_index")
-    sample_id = text_of(identifier.get("sample_id"))  # of rows of ours
+    sample_id = text_of(identifier.get("sample_id"))  # in rows that we exported
     if sample_id is None:
         sample_id = str(index) if index not in (None, -1) else str(question)[:200]
     source = [identifier.get(name) for name in ("hf_repo", "hf_split", "hf_index")]
@@ -124,7 +124,7 @@ def _phrasing_of(dimensions: Mapping[str, Any]) -> str | None:
 
 
 def _quantization_of(model: Any) -> str | None:  # noqa: ANN401
-    """Returns the bits that a model was reduced to, which makes it another model; None where it was not, or nothing says so."""
+    # a model reduced to fewer bits is another model
     for name in ("inference_settings", "configuration"):
         section = model.get(name) if isinstance(model, dict) else None
         given = section.get("quantization") if isinstance(section, dict) else None

@@ -1,4 +1,4 @@
-"""Reads instance-level rows of the schema `every_eval_ever`: one answer to one sample a line of JSONL, with what was right."""
+"""Reads instance-level rows of the schema `every_eval_ever`: JSONL, one answer a line, with the right answer."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ FIELDS = (
 
 
 def is_of_every_eval_ever(columns: Iterable[str]) -> bool:
-    """Returns whether rows have what the schema demands."""
+    """Checks that rows have the fields that the schema demands."""
     return set(FIELDS) <= set(columns)
 
 
 def begins_as_every_eval_ever(head: bytes) -> bool:
-    """Returns whether the first line of a JSONL file has what the schema demands."""
+    """Checks that the first line of a JSONL file has the fields that the schema demands."""
     return is_of_every_eval_ever(first_row(head))
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a file; of rows that score one answer by several metrics, those of the sample's first."""
+    """Reads the answers of a file. Where several metrics score one answer, the first metric of the sample counts."""
     answers: list[Answer] = []
     metrics: dict[tuple[str, str, str], str] = {}
     texts, n_more = Texts(path), 0
@@ -76,7 +76,7 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> Iterator[Answer]:
     refuse_many_given(place, len(said))
     score = (
         number_of(row["evaluation"].get("score")) if len(said) == 1 else None
-    )  # of several it is not said whose it is
+    )  # with several answers nothing says which one was scored
     for completion in said:
         yield Answer(
             place=place,
@@ -98,7 +98,7 @@ def _answers_of(place: str, row: Mapping[str, Any]) -> Iterator[Answer]:
 
 
 def _said(row: Mapping[str, Any]) -> list[str | None]:
-    """Returns the responses of a single turn, or the last thing the model said in several."""
+    # the responses of a single turn, or the model's last message of several
     output = row.get("output") or {}
     if output.get("raw"):
         raw = output["raw"]

@@ -1,8 +1,9 @@
-"""Reads HELM's `scenario_state.json`: one request state an instance, with its references, the request and its completions.
+"""Reads HELM's `scenario_state.json`: a request state per instance, with references, request and completions.
 
-Joint multiple choice has `output_mapping`, the letters and what they stand for; separate multiple choice asks once an option, and
-the answer is the letter of the likeliest. A perturbation or another draw of examples is a prompt variant, and the split of an
-instance goes with it. What HELM scored stands in `per_instance_stats.json` beside it, and the run's name in `run_spec.json`.
+Joint multiple choice has `output_mapping`, the letters with their options. Separate multiple choice asks once an
+option, and the answer is the letter of the likeliest. A perturbation or another draw of examples is a prompt variant,
+and the split of an instance goes with it. HELM's scores stand in `per_instance_stats.json` beside it, and the run's
+name in `run_spec.json`.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from promptaudit.system.keys import as_json
 PROGRAM = "helm"
 CORRECT = "correct"
 _METRICS = ("exact_match", "quasi_exact_match")
+# instance, split, perturbation and draw of examples
 _Key = tuple[str, str, str, str]
-"""Instance, split, perturbation and draw of examples."""
+# for each instance and name of a perturbation, the score by the perturbation as a whole
 _Scores = dict[_Key, dict[str, float]]
-"""Score by the perturbation as a whole, of an instance whose perturbation has the name."""
 
 
 def is_of_helm(head: bytes) -> bool:
-    """Returns whether a JSON document begins as a scenario state does."""
+    """Checks whether a JSON document begins as a scenario state does."""
     return (
         head.lstrip().startswith(b"{")
         and b'"adapter_spec"' in head
@@ -44,7 +45,7 @@ def is_of_helm(head: bytes) -> bool:
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a file; raises DataError naming file and request."""
+    """Reads the answers of a file. Raises DataError naming file and request."""
     document = json_file(path)
     states = document.get("request_states") if isinstance(document, dict) else None
     spec = document.get("adapter_spec") if isinstance(document, dict) else None
@@ -83,7 +84,7 @@ def _not_a_state(place: str, error: Exception) -> DataError:
 
 
 def _task_of(path: Path) -> str:
-    """Returns the run's name without its model, as run_spec.json or the folder has it."""
+    # the run's name without its model, by run_spec.json or the folder
     beside = path.with_name("run_spec.json")
     spec = json_file(beside, MAX_BESIDE) if beside.is_file() else None
     name = (text_of(spec.get("name")) if isinstance(spec, dict) else None) or path.resolve().parent.name or path.stem
@@ -93,7 +94,6 @@ def _task_of(path: Path) -> str:
 
 
 def _scores_of(path: Path) -> _Scores:
-    """Returns the program's own scores of every instance; nothing where the file is not beside the states."""
     rows = json_file(path, MAX_BESIDE) if path.is_file() else []
     scores: _Scores = defaultdict(dict)
     for row in rows if isinstance(rows, list) else []:
@@ -115,7 +115,7 @@ def _scores_of(path: Path) -> _Scores:
 
 
 def _score_of(key: _Key, perturbation: Any, scores: _Scores) -> float | None:  # noqa: ANN401
-    """Returns the score of an instance; the statistics may say less of its perturbation than its name, and no split."""
+    # the statistics may say less of a perturbation than its name, and no split
     instance, split, perturbed, trial = key
     for each in (split, ""):
         found = scores.get((instance, each, _name_of(perturbation), trial), {})
@@ -161,7 +161,7 @@ def _common(place: str, state: Mapping[str, Any], task: str, scores: _Scores) ->
 
 
 def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: _Scores) -> Iterator[Answer]:
-    """Gives one answer a completion; the score is of the one with the largest log-probability, which HELM compares."""
+    # the score is of the completion with the largest log-probability, which HELM compares
     common = _common(place, state, task, scores)
     references = state["instance"].get("references") or []
     right = [str(each["output"]["text"]) for each in references if CORRECT in each.get("tags", ())]
@@ -190,7 +190,6 @@ def _answers_of(place: str, state: Mapping[str, Any], task: str, scores: _Scores
 
 
 def _likeliest(states: Sequence[tuple[str, Mapping[str, Any]]], task: str, scores: _Scores) -> Answer:
-    """Returns the answer of a question whose options were asked one by one."""
     place, first = states[0]
     common = _common(place, first, task, scores)
     options = [str(each["output"]["text"]) for each in first["instance"]["references"]]

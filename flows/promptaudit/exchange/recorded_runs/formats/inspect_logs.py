@@ -1,8 +1,9 @@
 """Reads logs of inspect_ai: `.eval` files, which are zips of JSON, and its JSON logs.
 
-As `inspect_ai.log` lays them out: `header.json` (eval, plan, results) and one `samples/<id>_epoch_<n>.json` a sample; a log that
-was not finished has `_journal/start.json` instead of the header. A sample that was written in chunks has a folder of its own:
-`sample.json`, whose `message_refs` are ranges of `messages/<start>.json`, and long texts in `attachments/<start>.json`.
+`inspect_ai.log` writes `header.json` (eval, plan, results) and one `samples/<id>_epoch_<n>.json` for each sample. A log
+that was not finished has `_journal/start.json` instead of the header. A sample that was written in chunks has a folder
+of its own: `sample.json`, whose `message_refs` are ranges of `messages/<start>.json`, and long texts in
+`attachments/<start>.json`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _ZIP = b"PK\x03\x04"
 _SAMPLE = re.compile(r"samples/[^/]+(\.json|/sample\.json)")
 _JSON_LOG = (rb'"eval"\s*:\s*\{', rb'"run_id"\s*:\s*"', rb'"task"\s*:\s*"', rb'"(samples|eval_id)"\s*:')
 _VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # as inspect_ai's value_to_float reads them
+# settings of how a request is sent, which do not change the answer; a retry may have others
 _NOT_OF_THE_MODEL = (
     "max_retries",
     "timeout",
@@ -46,11 +48,10 @@ _NOT_OF_THE_MODEL = (
     "batch",
     "cache",
 )
-"""Settings by which a request is sent and not answered; a retry may have others."""
 
 
 def is_of_inspect(path: Path, head: bytes) -> bool:
-    """Returns whether a file is a zip with the members of a log, or a JSON log, whatever the order of its keys."""
+    """Recognises a zip with the members of a log, or a JSON log with its keys in any order."""
     if head.startswith(_ZIP):
         names = ZipMembers(path).names
         return "header.json" in names or "_journal/start.json" in names
@@ -58,7 +59,7 @@ def is_of_inspect(path: Path, head: bytes) -> bool:
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a log; raises DataError naming file and sample."""
+    """Reads the answers of a log. Raises DataError naming file and sample."""
     log, samples = _of_zip(path) if head_of(path).startswith(_ZIP) else _of_json(path)
     spec = _object(log.get("eval"), path, "eval")
     model, task = text_of(spec.get("model")), text_of(spec.get("task"))
@@ -111,7 +112,6 @@ def _of_zip(path: Path) -> tuple[Mapping[str, Any], Iterator[tuple[str, Mapping[
 
 
 def _whole_sample(members: ZipMembers, name: str, sample: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns a sample with the messages and long texts that stand in members of their own."""
     if not name.endswith(_IN_CHUNKS):
         return sample
     folder = name.removesuffix(_IN_CHUNKS)
@@ -126,10 +126,8 @@ def _whole_sample(members: ZipMembers, name: str, sample: Mapping[str, Any]) -> 
 
 
 def _referred(messages: Sequence[Any], ranges: Sequence[Any]) -> list[Any]:
-    """Returns the messages of ranges up to the model's first reply, which is all that is read of them.
-
-    Raises ValueError where each is there several times: ranges of a few bytes would make any number of them.
-    """
+    # up to the model's first reply, after which nothing is read; ranges of a few bytes would make any number of
+    # messages
     asked: list[Any] = []
     for start, stop in ranges:
         for message in messages[start:stop]:
@@ -143,7 +141,6 @@ def _referred(messages: Sequence[Any], ranges: Sequence[Any]) -> list[Any]:
 
 
 def _sequence(members: ZipMembers, folder: str) -> list[Any]:
-    """Returns the items of all chunks of a folder, in the order of the numbers that they are called by."""
     chunks = {name: re.fullmatch(r"(\d{1,12})\.json", name.removeprefix(folder)) for name in members.under(folder)}
     numbered = sorted((int(found[1]), name) for name, found in chunks.items() if found)
     return [item for _, name in numbered for item in members.json(name)]
@@ -182,10 +179,8 @@ def _has_several(sample: Mapping[str, Any]) -> bool:
 def _answers_of(
     place: str, sample: Mapping[str, Any], common: Mapping[str, Any], task_id: str | None
 ) -> Iterator[Answer]:
-    """Gives one answer a choice of the output; tokens, cost and score are of all of them, so the first has those.
-
-    `inspect eval-retry` takes a task's id over, and the samples that were done with their uuid; logs of 2024 have no uuid.
-    """
+    # Tokens, cost and score are of all choices together: the first answer has them. `inspect eval-retry` keeps a task's
+    # id, and the uuid of the samples that were done; logs of 2024 have no uuid.
     for name in ("id", "input"):
         if sample.get(name) is None:
             msg = f"{place}: {name}: a value is wanted, found nothing"
@@ -246,7 +241,6 @@ def _stop_of(choice: Mapping[str, Any]) -> str | None:
 
 
 def _asked(sample: Mapping[str, Any], attachments: _Attachments) -> str:
-    """Returns the texts that were put to the model before its first reply."""
     asked = []
     for message in sample.get("messages") or []:
         if message.get("role") == "assistant":
@@ -270,7 +264,7 @@ def _said(
 
 
 def _content(content: Any, attachments: _Attachments) -> str:  # noqa: ANN401
-    """Returns the text of a message, whose parts may be text, reasoning, images or calls of tools."""
+    # a message may also have parts of reasoning, images or calls of tools
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "\n".join(_whole(str(text), attachments) for text in texts if text is not None)
@@ -278,19 +272,18 @@ def _content(content: Any, attachments: _Attachments) -> str:  # noqa: ANN401
 
 
 def _whole(text: str, attachments: _Attachments) -> str:
-    """Returns the text that stands apart where a long one was replaced by `attachment://…`."""
+    # a long text stands apart, with `attachment://…` in its place
     return attachments.whole(text) if text.startswith("attachment://") else text
 
 
 class _Attachments:
-    """The long texts that stand apart in a sample; together its answers have no more of them than a few answers may have."""
+    # together, a sample's answers have no more of these long texts than a few answers may have
 
     def __init__(self, texts: Mapping[str, Any]) -> None:
         self._texts = texts
         self._left = MOST_OF_A_SAMPLE
 
     def whole(self, name: str) -> str:
-        """Returns the text that a name stands for, and the name where there is none; raises ValueError for too much."""
         text = str(self._texts.get(name.removeprefix("attachment://"), name))
         self._left -= len(text)
         if self._left < 0:
@@ -300,7 +293,7 @@ class _Attachments:
 
 
 def _values_of(sample: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what each scorer says of a sample; the first logs had one, without its name."""
+    # the first logs had one scorer, without its name
     scores = sample.get("scores") or ({"score": sample["score"]} if sample.get("score") else {})
     return {str(name): each.get("value") if isinstance(each, dict) else None for name, each in scores.items()}
 
@@ -308,7 +301,7 @@ def _values_of(sample: Mapping[str, Any]) -> dict[str, Any]:
 def _scored(
     path: Path, scores: Sequence[Mapping[str, Any]], log: Mapping[str, Any]
 ) -> tuple[list[float | None], list[str]]:
-    """Returns the scores of the first scorer that gives numbers, in the order of the log's results, and what is left out."""
+    # the first scorer that gives numbers counts, in the order of the log's results
     listed = _fields(log.get("results")).get("scores") or []
     order = [str(each.get("name")) for each in listed if isinstance(each, dict)]
     names = dict.fromkeys(name for of_answer in scores for name in of_answer)
@@ -339,14 +332,12 @@ def _scored(
 
 
 def _score(value: Any) -> float | None:  # noqa: ANN401
-    """Returns what a scorer says: right 1, wrong 0; None where it says something else than a number."""
     if isinstance(value, str):
         return _VALUES.get(value, _number_in(value))
     return None if isinstance(value, Sequence) else number_of(value)
 
 
 def _number_in(text: str) -> float | None:
-    """Returns the number that a text of a score is, of yes and true 1 and of no and false 0; None for anything else."""
     folded = text.strip().lower()
     if folded in ("yes", "true", "no", "false"):
         return 1.0 if folded in ("yes", "true") else 0.0

@@ -1,4 +1,4 @@
-"""Reads a JSON export of Label Studio: what models predicted is answers, and what people annotated is right where they agree."""
+"""Reads a JSON export of Label Studio: predictions are answers, and annotations are right where people agree."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from promptaudit.registry.errors import DataError
 from promptaudit.system.keys import as_json
 
 PROGRAM = "label_studio"
+# by type of a region, the key of its value for the whole sample
 _VALUES = {"choices": "choices", "rating": "rating", "number": "number", "textarea": "text"}
-"""By type of a region, where its value has what was said of the whole sample."""
 
 
 def is_of_label_studio(head: bytes) -> bool:
-    """Returns whether the first row of a list is a task with its annotations."""
+    """Checks that the first row of a list is a task with its annotations."""
     row = first_row(head) if b'"annotations"' in head else {}
     return isinstance(row.get("annotations"), list) and isinstance(row.get("data"), dict)
 
 
 def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
-    """Returns a model's answer to each question about each sample; raises DataError naming file and row."""
+    """Reads a model's answer to each question about each sample. Raises DataError naming file and row."""
     answers: list[Answer] = []
     texts, asked, split, left_out = Texts(path), Counter[str](), dict[str, list[str]](), Counter[str]()
     for number, row in rows_of(path):
@@ -63,10 +63,8 @@ def _name_of(task_id: object) -> str:
 
 
 def _golds(annotations: list[Any], left_out: Counter[str]) -> dict[str, set[str | None]]:
-    """Returns by question what was annotated: by the annotation that is the ground truth, else by each that was not skipped.
-
-    None stands for what cannot be read, which agrees with nothing.
-    """
+    # The annotation that is the ground truth counts, else each that was not skipped. None stands for what cannot be
+    # read, which agrees with nothing.
     counting = [each for each in annotations if not each.get("was_cancelled")]
     true = [each for each in counting if each.get("ground_truth")]
     golds: dict[str, set[str | None]] = {}
@@ -108,11 +106,8 @@ def _answers(
 
 
 def _said(by: Mapping[str, Any], left_out: Counter[str]) -> dict[str, str | None]:
-    """Returns by question the one value that was given to the whole sample; None where that cannot be read.
-
-    Several values, parts of the sample, and a question that is answered twice cannot; these and regions of other types are
-    counted.
-    """
+    # Several values, parts of the sample, and a question that is answered twice cannot be read. They and regions of
+    # other types are counted.
     said: dict[str, str | None] = {}
     for region in by.get("result") or []:
         kind = str(region.get("type"))
@@ -131,5 +126,5 @@ def _said(by: Mapping[str, Any], left_out: Counter[str]) -> dict[str, str | None
 
 
 def _whole(value: object) -> object:
-    """A number without a fraction as people write it: 4.0 is 4."""
+    # 4.0 is 4, as people write it
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,9 +1,9 @@
 """Reads what lm-evaluation-harness writes under `--log_samples`: `samples_<task>_<date>.jsonl`, one answer a line.
 
-`doc` is the sample, `arguments` what the model was given, `resps` what it gave, `filtered_resps` what of this was scored,
-`target` what is right. The options of a multiple-choice question are requests of their own, each with its log-likelihood: the
-answer is the letter of the likeliest. The model's name stands in `results_<date>.json` beside it. Versions 0.4.0 to 0.4.2 wrote
-one JSON list, with the rows of every filter and no word of which.
+`doc` is the sample, `arguments` what the model was given, `resps` what it gave, `filtered_resps` what of this was
+scored, `target` what is right. The options of a multiple-choice question are separate requests, each with its
+log-likelihood; the answer is the letter of the likeliest. The model's name stands in `results_<date>.json` beside the
+file. Versions 0.4.0 to 0.4.2 wrote one JSON list with the rows of every filter, and did not name the filters.
 """
 
 from __future__ import annotations
@@ -38,16 +38,20 @@ _MAX_TARGET = 20_000  # characters of a list of targets
 _METRICS = ("acc", "exact_match")  # the first there is says what the harness counts as right
 NOT_READ = "not read"
 LIKELIEST, NOT_LIKELIEST = "likeliest", "not likeliest"
-"""Labels of a task whose one reply was weighed and not given: whether it is the likeliest of all."""
+"""Labels of a task whose one reply was weighed (output type loglikelihood): whether it is the likeliest of all."""
 
 
 def is_of_lm_eval(head: bytes) -> bool:
-    """Returns whether the first row has the keys of a logged sample."""
+    """Checks that the first row has the keys of a logged sample."""
     return {"doc_id", "doc", "arguments", "resps"} <= first_row(head).keys()
 
 
 def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
-    """Returns the answers of a file; `model` names the model where no results stand beside it."""
+    """Reads the answers of a file.
+
+    `model` is the model's name; without it, `results_<date>.json` beside the file must name it. Raises DataError where
+    none does.
+    """
     named = _NAME.fullmatch(path.stem)
     task = named["task"] if named else path.stem
     beside = path.with_name(f"results_{named['date']}.json") if named else None
@@ -86,7 +90,7 @@ def as_recorded(path: Path, model: str | None) -> RecordedAnswers:
 
 
 def _rows_of_one_filter(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
-    """Returns the rows with their numbers less those that say the same answers through another filter, and notes of these."""
+    # rows that give the same answers through another filter are left out
     filters: dict[str | None, int] = {}
     rows: dict[str, tuple[int, dict[str, Any]]] = {}
     n_again = 0
@@ -112,7 +116,6 @@ def _rows_of_one_filter(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], l
 
 
 def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> Iterator[Answer]:
-    """Gives one answer a repeat; raises DataError naming the field that is not as the harness writes it."""
     try:
         requests = [[request[name] for name in sorted(request)] for request in _requests(row["arguments"])]
         responses = row["resps"]
@@ -168,10 +171,8 @@ def _answers_of(place: str, row: Mapping[str, Any], model: str, task: str) -> It
 
 
 def _scored(given: Sequence[str | None], filtered: Any) -> int | None:  # noqa: ANN401
-    """Returns the place of the answer that was scored: the first that the filter let through as it is; None where none is known.
-
-    A filter that takes the vote of several answers, or a part of each, leaves a text that may be none of theirs.
-    """
+    # The first answer that the filter let through unchanged. A filter that takes the vote of several answers, or a part
+    # of each, leaves a text that may be none of theirs.
     if len(given) == 1:
         return 0
     kept = filtered[0] if isinstance(filtered, list) and len(filtered) == 1 else None
@@ -179,7 +180,7 @@ def _scored(given: Sequence[str | None], filtered: Any) -> int | None:  # noqa: 
 
 
 def _with_prompt(requests: Sequence[Sequence[Any]], row: Mapping[str, Any]) -> list[int]:
-    """Returns the places of the options: under acc_mutual_info each is asked for once more, without the prompt."""
+    # under acc_mutual_info each option is asked for once more, without the prompt
     prompted = [n for n, request in enumerate(requests) if request[0]]
     if 2 * len(prompted) == len(requests):
         return prompted
@@ -188,14 +189,14 @@ def _with_prompt(requests: Sequence[Sequence[Any]], row: Mapping[str, Any]) -> l
 
 
 def _requests(arguments: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401
-    """Returns the requests of a sample: `gen_args_0: {arg_0, arg_1}`; older versions wrote lists."""
+    # `gen_args_0: {arg_0, arg_1}`; older versions wrote lists
     if isinstance(arguments, dict):
         return [arguments[name] for name in sorted(arguments, key=lambda name: int(name.rsplit("_", 1)[1]))]
     return [{f"arg_{index}": value for index, value in enumerate(each)} for each in arguments]
 
 
 def _targets_of(target: Any, wanted: type) -> list[str]:  # noqa: ANN401
-    """Returns what is right; several are a list, or its text, which the harness writes: of places or of references."""
+    # several are a list of places or of references, or the text that the harness writes of this list
     if isinstance(target, str) and target.startswith("[") and len(target) <= _MAX_TARGET:
         try:
             listed = ast.literal_eval(target)
@@ -207,7 +208,7 @@ def _targets_of(target: Any, wanted: type) -> list[str]:  # noqa: ANN401
 
 
 def _is_weighed(responses: Sequence[Any]) -> bool:
-    """Returns whether the responses are pairs of a log-likelihood and whether the reply is the likeliest."""
+    # a weighed response is a pair: the log-likelihood, and whether the reply is the likeliest
     first = responses[0][0]
     return isinstance(first, list) and len(first) == 2  # noqa: PLR2004 - a pair
 
@@ -242,7 +243,7 @@ def _chosen(
 
 
 def _named(target: str, choices: Sequence[str], letters: Sequence[str]) -> list[str]:
-    """Returns the letters of the options that a target may mean: its place, from 0, or its text."""
+    # a target is an option's place, from 0, or its text
     by_name = letter_of(target, choices, by_text=True)
     is_place = _INDEX.fullmatch(target) is not None and int(target) < len(choices)
     found = [letters[int(target)]] if is_place else []
@@ -250,7 +251,7 @@ def _named(target: str, choices: Sequence[str], letters: Sequence[str]) -> list[
 
 
 def _input_of(fields: Mapping[str, str], prompt: str | None) -> str | None:
-    """Returns the question: the longest text of the sample that stands in the prompt."""
+    # the longest text of the sample that stands in the prompt
     return max((text for text in fields.values() if text and prompt and text in prompt), key=len, default=prompt)
 
 

@@ -1,7 +1,7 @@
 """Reads what `oaieval` records: a line for the eval, one for each event of a sample, and a final report.
 
-A `match` says what was expected and which text was matched; without it the first `sampling` of a sample is the
-answer, since later ones may be a grader's.
+A `match` says what was expected and which text was matched. Without it the first `sampling` of a sample is the answer,
+since later ones may be a grader's.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PROGRAM = "oaieval"
 
 
 def is_of_openai_evals(head: bytes) -> bool:
-    """Returns whether the first line of a file is the specification of an eval."""
+    """Checks that the first line of a file is the specification of an eval."""
     spec = first_row(head).get("spec") if b'"completion_fns"' in head else None
     return isinstance(spec, dict) and "completion_fns" in spec
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a record; raises DataError naming file and row."""
+    """Reads the answers of a record. Raises DataError naming file and row."""
     spec: Mapping[str, Any] = {}
     sampled: dict[str, tuple[str, Mapping[str, Any]]] = {}
     ruled: dict[str, Mapping[str, Any]] = {}
@@ -54,7 +54,7 @@ def _answer(
     place: str, model: str, task: str, sample: str, data: Mapping[str, Any], ruled: Mapping[str, Any]
 ) -> Answer:
     said, prompt = data.get("sampled"), data.get("prompt")
-    ruled_on = ruled.get("sampled")  # of several samplings, as where a model thinks in one, that which was matched
+    ruled_on = ruled.get("sampled")  # of several samplings (a model may think in one) the matched one counts
     said = ruled_on if isinstance(ruled_on, str) else said[0] if isinstance(said, list) and said else said
     asked = [each for each in prompt if isinstance(each, dict)] if isinstance(prompt, list) else []
     sent = "\n\n".join(text_of(each.get("content")) or "" for each in asked) if asked else text_of(prompt)

@@ -1,7 +1,7 @@
 """Reads what `promptfoo eval -o out.json` writes: a result for each test, prompt and provider.
 
-An assertion `equals` says what is right. Others (`contains`, `regex`, `llm-rubric`, …) say so of the answer alone, as its score;
-where some tests have none that equals, the task is no choice among the values of the others.
+An assertion `equals` says what is right. Others (`contains`, `regex`, `llm-rubric`, …) judge the answer alone, and
+become its score. Where some tests have no `equals`, the task is no choice among the values of the others.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _FAILED = 2  # the failureReason of a test that could not be graded
 
 
 def is_of_promptfoo(head: bytes) -> bool:
-    """Returns whether a JSON document begins as promptfoo's results do."""
+    """Checks whether a JSON document begins as promptfoo's results do."""
     is_one = b'"evalId"' in head or b'"gradingResult"' in head  # versions of 2023 and 2024 wrote no evalId
     return head.lstrip().startswith(b"{") and is_one and b'"results"' in head
 
 
 def as_recorded(path: Path) -> RecordedAnswers:
-    """Returns the answers of a file; each prompt is a variant, equal variables are one sample, each provider a model."""
+    """Reads the answers of a file. Each prompt is a variant, equal variables are one sample, each provider a model."""
     document = json_file(path)
     summary = document.get("results") if isinstance(document, dict) else None
     if not isinstance(summary, dict) or not isinstance(summary.get("results"), list):
@@ -66,7 +66,7 @@ def as_recorded(path: Path) -> RecordedAnswers:
 
 
 def _provider_of(result: Mapping[str, Any], label: str, columns: dict[tuple[str, str], dict[str, int]]) -> str | None:
-    """Returns the number of a provider whose name others have too: one prompt is asked of each in a column of its own."""
+    # providers may share a name: each prompt then has a column for each of them, and the later ones get a number
     known = columns.setdefault((label, str(result.get("promptId"))), {})
     number = known.setdefault(str(result.get("promptIdx")), len(known) + 1)
     return f"provider {number}" if number > 1 else None
@@ -123,13 +123,12 @@ def _answer(
 
 
 def _display(prompt: Mapping[str, Any]) -> str | None:
-    """What the results of 2023 call a prompt: its template, or a name; None where it is what was sent."""
+    # what the results of 2023 call a prompt: its template, or a name
     display = text_of(prompt.get("display"))
     return display if display != prompt["raw"] else None
 
 
 def _assertions(result: Mapping[str, Any]) -> list[Any] | None:
-    """Returns what a test asserts, of the test or of its grading; None where neither is told."""
     test, grading = result.get("testCase"), result.get("gradingResult")
     graded = [each.get("assertion") for each in (grading or {}).get("componentResults") or [] if isinstance(each, dict)]
     asserted = (test or {}).get("assert") or graded
@@ -137,7 +136,6 @@ def _assertions(result: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _golds(assertions: list[Any] | None, variables: Mapping[str, str]) -> list[str]:
-    """Returns the values that an answer has to equal, with the test's variables put in."""
     values = []
     for assertion in assertions or []:
         if isinstance(assertion, dict) and assertion.get("type") == "equals" and assertion.get("value") is not None:

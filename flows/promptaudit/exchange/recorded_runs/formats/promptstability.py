@@ -1,4 +1,4 @@
-"""Recognises what the published package `promptstability` writes, and names its columns as recorded predictions name them."""
+"""Recognises what the published package `promptstability` writes, and renames its columns to ours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import polars as pl
 MODEL = "promptstability"
 """The model's name, which the package does not write."""
 FIGURES = ("ss_mean", "ss_lower", "ss_upper", "ka_mean", "ka_lower", "ka_upper", "Unnamed: 0", "")
-"""Columns of the package that `import` derives itself, and of the index that pandas writes."""
+"""Columns of the package that `import` derives itself, and the index that pandas writes."""
 _NAMES = {
     "id": "sample_id",
     "annotation": "completion",
@@ -20,7 +20,7 @@ _NAMES = {
 
 
 def is_of_promptstability(frame: pl.DataFrame) -> bool:
-    """Returns whether a file has the columns of the package's results and none of ours."""
+    """Checks that a file has the columns of the package's results and no column `completion`."""
     columns = set(frame.columns)
     return (
         {"id", "annotation"} <= columns and bool({"iteration", "prompt_id"} & columns) and "completion" not in columns
@@ -28,7 +28,7 @@ def is_of_promptstability(frame: pl.DataFrame) -> bool:
 
 
 def as_recorded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows under our names: an iteration, from 0 there, is a repetition, from 1; the original prompt is variant 0.
+    """Renames the columns to ours. An iteration, from 0, becomes a repetition, from 1; the original is variant 0.
 
     Other prompts are numbered within their temperature in the order of `prompt_id`. The package writes no iteration for
     rephrasings, so the rows of one prompt and text are its repetitions in their order.

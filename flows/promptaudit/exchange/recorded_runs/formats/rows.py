@@ -11,15 +11,16 @@ from promptaudit.registry.errors import DataError
 from promptaudit.registry.read_parquet import parquet_frame
 
 _BATCH = 10_000
+# what programs call their rows, in a document with lists of other objects beside them
 _ROWS_OF_PROGRAMS = ("testcases", "rows", "results", "records", "predictions", "samples", "examples", "data")
-"""What programs call their rows, in a document with lists of other objects beside them."""
 
 
 def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Gives number and values of every row; raises DataError for a row that is no object.
+    """Yields number and values of every row. Raises DataError for a row that is no object.
 
-    A JSON document is a list of rows, or an object one of whose values is the only list of objects in it, or is called as
-    programs call rows; or a table of `columns` and `data`, or of each column's values by number, as MLflow and pandas write it.
+    A JSON document is a list of rows; or an object in which one value is the only list of objects, or has a name that
+    programs give their rows; or a table of `columns` and `data`, or of each column's values by number, as MLflow and
+    pandas write it.
     """
     if path.suffix.lower() == ".parquet":
         yield from _of_parquet(path)
@@ -42,7 +43,6 @@ def rows_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _listed(document: Any, path: Path) -> list[Any] | None:  # noqa: ANN401
-    """The rows of a document: itself, its list of objects, those of a table of columns and lists or of columns and numbers."""
     if isinstance(document, list):
         return document
     columns, data = document.get("columns"), document.get("data")
@@ -66,7 +66,7 @@ def _listed(document: Any, path: Path) -> list[Any] | None:  # noqa: ANN401
 
 
 def _of_numbered(document: Mapping[str, Any]) -> list[Any] | None:
-    """The rows of a table as pandas writes it: for each column its values by the number of their row."""
+    # as pandas writes a table: for each column its values by the number of their row
     columns = list(document.values())
     if not columns or not all(isinstance(column, dict) and column for column in columns):
         return None

@@ -1,4 +1,7 @@
-"""Reads the files of other programs: never extracted, never larger or deeper than its limits, and one line for what is broken."""
+"""Reads the files of other programs within limits of size and depth and never extracts one to disk.
+
+What is broken raises DataError in one line.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ _CHUNK = 1 << 20
 
 
 def head_of(path: Path) -> bytes:
-    """Returns a file's first bytes, its first line at least, without a byte order mark; raises DataError if unreadable.
+    """Reads a file's first bytes, at least its first line, without a byte order mark. Raises DataError if unreadable.
 
-    Of a JSON list they are as many as its first row may have, on however many lines.
+    From a JSON list it reads as much as the first row may have, on however many lines.
     """
     try:
         with path.open("rb") as file:
@@ -47,13 +50,13 @@ def head_of(path: Path) -> bytes:
 
 
 def json_file(path: Path, limit: int = MAX_FILE) -> Any:  # noqa: ANN401
-    """Returns the value of a JSON file of at most `limit` bytes."""
+    """Reads the value of a JSON file of at most `limit` bytes."""
     _refuse_larger(path, limit)
     return json_of(path.read_bytes(), str(path), n_packed=path.stat().st_size)
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Gives the number and the object of every line that is not blank."""
+    """Yields the number and the object of every line that is not blank."""
     _refuse_larger(path, MAX_FILE)
     for number, line in lines_of(path, str(path), "row"):
         row = json_of(line, f"{path} row {number}")
@@ -64,7 +67,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def first_row(head: bytes) -> dict[str, Any]:
-    """Returns the object that the first line holds, or the first of a JSON list; nothing where it is none, or not all there."""
+    """Parses the object in the first line, or the first of a JSON list. Empty where none is there as a whole."""
     head = head.lstrip()
     try:
         if head.startswith(b"["):
@@ -77,7 +80,7 @@ def first_row(head: bytes) -> dict[str, Any]:
 
 
 def holds_all(path: Path, patterns: Sequence[bytes]) -> bool:
-    """Returns whether each regular expression is found in a file of at most MAX_FILE, which is not read into memory."""
+    """Checks that each regular expression is found in a file of at most MAX_FILE, which is not read into memory."""
     if path.stat().st_size > MAX_FILE:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -92,7 +95,7 @@ def _refuse_larger(path: Path, limit: int) -> None:
 
 
 class ZipMembers:
-    """Members of a zip file, unpacked in memory up to a size; those that Zstandard packed too, which zipfile does not know."""
+    """Members of a zip file, unpacked in memory up to a size. Zstandard is read too, which zipfile does not know."""
 
     def __init__(self, path: Path) -> None:
         _refuse_larger(path, MAX_FILE)
@@ -112,7 +115,7 @@ class ZipMembers:
             self._folders.setdefault(name.rpartition("/")[0] + "/", []).append(name)
 
     def _refuse_many(self) -> None:
-        """Raises DataError for more entries than are read, before the directory of them is made."""
+        # before zipfile makes the directory of the entries
         with self.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             n_members = place = 0
             while (place := content.find(_MEMBER, place)) >= 0:
@@ -123,15 +126,15 @@ class ZipMembers:
 
     @property
     def names(self) -> list[str]:
-        """Returns the names of the members, in the order of the directory."""
+        """Lists the names of the members in the order of the directory."""
         return list(self._members)
 
     def under(self, folder: str) -> list[str]:
-        """Returns the names of the members in a folder, whose name ends with a slash."""
+        """Lists the names of the members in a folder, whose name ends with a slash."""
         return self._folders.get(folder, [])
 
     def json(self, name: str) -> Any:  # noqa: ANN401
-        """Returns the JSON value of a member; raises DataError naming the file and the member."""
+        """Reads the JSON value of a member. Raises DataError naming the file and the member."""
         n_packed = min(self._members[name].compress_size, self._size)
         return json_of(self._bytes(name), f"{self.path} {name[:200]}", n_packed=n_packed)
 
@@ -176,8 +179,8 @@ class ZipMembers:
 
 
 def _zstd(packed: bytes, limit: int) -> bytes:
-    """Returns what Zstandard packed, of several frames too, up to one byte more than the limit."""
-    import pyarrow as pa  # its errors are those of files and values
+    # reads several frames too, and one byte more than the limit, which shows that there is more
+    import pyarrow as pa  # its errors are kinds of OSError and ValueError
 
     parts, n_bytes = [], 0
     with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
