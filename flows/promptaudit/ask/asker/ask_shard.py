@@ -153,13 +153,11 @@ class _Contact:
 
 
 class _NightOver(MeasureError):
-    # the lander wants no more: not a failure of this asker
-    pass
+    """The lander wants no more: not a failure of this asker."""
 
 
 class _HeldDead(_NightOver):
-    # the lander wants no more of this asker, and another asks its cells
-    pass
+    """The lander wants no more of this asker, and another asks its cells."""
 
 
 class _Shard:

@@ -178,8 +178,7 @@ class Provider:
 
 
 class _NoObject(Exception):
-    # a body that is no JSON object
-    pass
+    """A body that is no JSON object."""
 
 
 def _object(response: _Raw) -> dict[str, Any]:

@@ -42,18 +42,15 @@ class LocalServerEngine(Engine):
 
     @abstractmethod
     def _launched(self) -> Launch:
-        # raises EngineError if the server cannot be started
-        pass
+        """Raises EngineError if the server cannot be started."""
 
     @abstractmethod
     async def _read_served(self, servers: Sequence[Asking]) -> ServedModel:
-        # raises EngineError if it is not the card's model
-        pass
+        """Raises EngineError if it is not the card's model."""
 
     @abstractmethod
     async def _weigh(self, asking: Asking, request: Request, options: Sequence[str]) -> list[Loglikelihood]:
-        # raises EngineError, and tries nothing again
-        pass
+        """Raises EngineError, and tries nothing again."""
 
     @property
     def pressure(self) -> str:
