@@ -70,6 +70,7 @@ def transform(
             *("--select", *selected),
             *("--exclude", *left_out) * bool(left_out),
             *("--indirect-selection", "empty"),  # of tests, which are selected themselves
+            *("--vars", "{marts_stand: true}") * stands,
             audit_run_ids=audit_run_ids,
             comparison_ids=comparison_ids,
             readers=readers,
