@@ -25,6 +25,7 @@ OF_OPTIONS = tuple(
     for ordinal in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 )
 """Placeholders that each stand for one option, without its sign."""
+# the sign that stands before an option: the A of "A. ", "(A) " or "A = "
 _SIGN = re.compile(r"([A-Za-z0-9]+) ?[^A-Za-z0-9\s]{0,2}\s?\Z")
 
 KNOWN = {
