@@ -230,7 +230,7 @@ def load_registry(paths: Sequence[Path] = ()) -> Registry:
 
 
 def read_registry(paths: Sequence[Path] = ()) -> Registry:
-    """Reads the shipped cards and those of each folder in `paths`. Faulty cards are left out and their errors kept.
+    """Reads the shipped cards and the cards of each folder in `paths`. Faulty cards are left out and their errors kept.
 
     A faulty card of a later folder also hides the sound one of the same id in an earlier one, which nobody asked for.
     Raises CardError if a path is no folder.

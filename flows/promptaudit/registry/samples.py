@@ -18,7 +18,7 @@ from promptaudit.registry.tables import escape, read_text_table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text with its gold label or reference answers, if any, and the data's columns; an empty text has no value."""
+    """A text with its gold label or reference answers, if any, and the data's columns ("" for a missing value)."""
 
     sample_id: str
     text: str

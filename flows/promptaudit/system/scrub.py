@@ -1,4 +1,4 @@
-"""Takes keys out of text before it lands, is logged or raised."""
+"""Removes keys from text before it lands, is logged or raised."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ FEW_CHARACTERS = 6  # of a password: a shorter one is a word of many a text
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
-    """Returns the text with every secret, in any form it may travel in, replaced by `[hidden]`.
+    """Replaces every secret in a text, in any form it may travel in, by `[hidden]`.
 
-    Replaced are each value of `secrets` (of any length; empty ones are skipped) and the password of 6 characters or more in
-    one that is an address or `user:password`, their URL-quoted, HTML- and JSON-escaped and base64 forms, a word that begins
-    with the first 8 characters of a secret of 16 or more, credentials in URLs, `Authorization` headers, parameters named
-    like keys and tokens shaped like `sk-…`. Everything else is kept.
+    Replaced are each value of `secrets` (of any length; empty ones are skipped) and, in a value that is an address or
+    `user:password`, the password of 6 characters or more; their URL-quoted, HTML- and JSON-escaped and base64 forms; a
+    word that begins with the first 8 characters of a secret of 16 or more; credentials in URLs, `Authorization`
+    headers, parameters named like keys, and tokens shaped like `sk-…`. Everything else is kept.
     """
     text = _values(tuple(secrets)).sub(HIDDEN, text)
     for shape, replacement in _SHAPES:
@@ -54,7 +54,10 @@ def scrub(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def one_line(text: str, secrets: Iterable[str] = (), limit: int = 500) -> str:
-    """Returns the text scrubbed, printable, on one line and cut to `limit` characters; a text over 100,000 is only counted."""
+    """Scrubs a text and makes it printable, one line, and at most `limit` characters long.
+
+    A text of over 100,000 characters is replaced by its length.
+    """
     if len(text) > MAX_RAW_CHARS:
         return f"a text of {len(text)} characters"
     line = scrub(text, secrets)
@@ -66,7 +69,10 @@ def one_line(text: str, secrets: Iterable[str] = (), limit: int = 500) -> str:
 
 
 def without_values(text: str, secrets: Iterable[str]) -> str:
-    """Returns a completion: verbatim, but for the exact values of `secrets`, which never reach a row."""
+    """Replaces the exact values of `secrets` in a completion, which must never reach a row.
+
+    Everything else stays verbatim.
+    """
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
