@@ -31,7 +31,7 @@ NEED_PANDAS = {
     "great_expectations",
     "datasets",
     "promptaudit.udfs.readers.own_code",
-}  # the last: code of the user's own may
+}  # the last one: the user's own code may need pandas
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -27,7 +27,7 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.dbt_project import results_of_build
 from promptaudit.warehouse.duckdb_file import Connection
 
-_NAMES = re.compile(r"(?=\b(\w+\.\w+))")  # of relations, and of whatever else holds a full stop
+_NAMES = re.compile(r"(?=\b(\w+\.\w+))")  # of relations, and of any other words with a full stop
 _RELATIONS = """
     select schema_name || '.' || table_name, sql from duckdb_tables()
     where database_name = current_database() and not temporary

@@ -113,7 +113,7 @@ class Seal:
 
     @property
     def entries(self) -> Entries:
-        """The parsed entries of the manifest."""
+        """Parses the entries of the manifest."""
         return _read(self.manifest)
 
 

@@ -153,7 +153,7 @@ class FormatLimits(Card):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes to print about a policy whose meaning has changed."""
+        """Lists notes to print about a policy whose meaning has changed."""
         if self.policy != "quarantine":
             return ()
         return (
@@ -162,7 +162,7 @@ class FormatLimits(Card):
 
     @property
     def suite(self) -> ExpectationSuite | None:
-        """The suite of a loaded card; None if it names none."""
+        """Gives the suite of a loaded card; None if it names none."""
         return self.expectations if isinstance(self.expectations, ExpectationSuite) else None
 
 

@@ -42,12 +42,12 @@ class PromptauditError(Exception):
 
     @property
     def errors(self) -> tuple[PromptauditError, ...]:
-        """The errors that this one stands for: itself."""
+        """Lists the errors that this one stands for: only itself."""
         return (self,)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines that the command shows: one line an error."""
+        """Lists the lines that the command shows: one line an error."""
         return tuple(str(error) for error in self.errors)
 
     def at(self, where: str) -> PromptauditError:
@@ -127,7 +127,7 @@ class SeveralErrors(PromptauditError):
 
     @property
     def errors(self) -> tuple[PromptauditError, ...]:
-        """The errors, in the order in which they were found."""
+        """Lists the errors in the order in which they were found."""
         return self._errors
 
     def at(self, where: str) -> PromptauditError:

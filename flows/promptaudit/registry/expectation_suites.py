@@ -51,7 +51,7 @@ class Expectation(Card):
 
     @property
     def call(self) -> str:
-        """The expectation as a call, such as `expect_column_max_to_be_between(column=empty_rate, max_value=0)`.
+        """Writes the expectation as a call, such as `expect_column_max_to_be_between(column=empty_rate, max_value=0)`.
 
         Calls of more than 120 characters are cut off.
         """

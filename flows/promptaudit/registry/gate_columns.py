@@ -23,27 +23,30 @@ class Columns:
 
     @property
     def columns(self) -> Mapping[str, MartColumn]:
-        """The columns of the mart's contract by name."""
+        """Maps the names in the mart's contract to their columns."""
         return mart_columns(self.table)
 
     @property
     def figures(self) -> Mapping[str, Range]:
-        """The columns with a unit, each with the least and the most that a limit on it may be."""
+        """Maps the columns with a unit to the least and the most that a limit on each may be."""
         return {name: column.limits for name, column in self.columns.items() if column.unit is not None}
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The columns that are true or false."""
+        """Lists the columns that are true or false."""
         return tuple(name for name, column in self.columns.items() if column.data_type == "boolean")
 
     @property
     def temperatures(self) -> tuple[str, ...]:
-        """The column of the paraphrase temperature, a number that distinguishes rows; empty if the mart has none."""
+        """Lists the column of the paraphrase temperature, a number that distinguishes rows.
+
+        Empty if the mart has none.
+        """
         return (TEMPERATURE,) if TEMPERATURE in self.columns else ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every column that a condition may name."""
+        """Lists every column that a condition may name."""
         return (*self.keys, *self.temperatures, *self.flags, *self.figures)
 
     def interval_of(self, figure: str) -> tuple[str, str, str] | None:

@@ -54,7 +54,7 @@ class ValueRule:
 
     @property
     def table(self) -> str:
-        """The mart that the rule reads."""
+        """Names the mart that the rule reads."""
         return self.columns.table
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class VerdictRule:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """The verdicts that no row may have."""
+        """Lists the verdicts that no row may have."""
         return (self.verdict,)
 
     def is_of(self, model_id: str) -> bool:

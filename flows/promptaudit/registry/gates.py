@@ -13,9 +13,9 @@
     no sample lost at task_id = refunds
 
 A value rule holds for every row that it selects of one mart: the first of `TABLES` that has all the columns it names.
-`pss_intra`, `pss_inter` and `pss_inter_model` with a condition that only fct_prompt_stability has are of that scope
-there; series is then `all` and annotation_filter `labels_and_na`, unless a condition says otherwise. A row without a
-paraphrase temperature counts as below every temperature.
+`pss_intra`, `pss_inter`, `pss_inter_same_meaning` and `pss_inter_model` with a condition that only fct_prompt_stability
+has are of that scope there; series is then `all` and annotation_filter `labels_and_na`, unless a condition says
+otherwise. A row without a paraphrase temperature counts as below every temperature.
 
 A verdict rule compares the night with normal nights (the default, or `last_night`; an import with the one before it),
 or with another run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.

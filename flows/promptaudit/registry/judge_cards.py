@@ -220,7 +220,7 @@ class JudgeCard(Card):
 
     @property
     def told(self) -> str:
-        """The rubric with every placeholder under promptaudit's name for it."""
+        """Writes the rubric with every placeholder under promptaudit's name for it."""
         return renamed(self.rubric, self.placeholders)
 
     @property
@@ -232,5 +232,5 @@ class JudgeCard(Card):
 
     @property
     def reply_form(self) -> str | None:
-        """The form of its replies as JSON for `promptaudit.udfs.scoring.verdict`; None for the shipped form."""
+        """Writes the form of its replies as JSON for `promptaudit.udfs.scoring.verdict`; None for the shipped form."""
         return None if self.reply is None else self.reply.canonical_json()

@@ -23,6 +23,7 @@ AROUND: Range = (-1, 1)
 ABOVE: Range = (0, None)
 ANY: Range = (None, None)
 ENDS = ("_low", "_high")
+# units of compared measures that have no column in the scorecard
 _UNITS_BESIDE = {
     "cost_usd": "usd",
     "latency_ms": "ms",
@@ -31,7 +32,6 @@ _UNITS_BESIDE = {
     "token_limit_rate": "rate",
     "refusal_rate": "rate",
 }
-"""Units of compared measures that have no column in the scorecard."""
 OF_PARTS = {"accuracy of ": "micro_f1", "invalid_rate of ": "invalid_rate"}
 """Measures of the nights that are another measure on a part: the samples of one gold label, or one wording.
 
@@ -71,7 +71,7 @@ class MartColumn:
 
     @property
     def estimate(self) -> str:
-        """The name of the column whose interval is printed for this one."""
+        """Names the column whose interval is printed for this one."""
         return self.interval or self.name
 
 

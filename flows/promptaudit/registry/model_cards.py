@@ -52,7 +52,7 @@ class Sampling(Card):
 
     @property
     def token_cap(self) -> int | None:
-        """The most tokens that a completion may have; None without a cap."""
+        """Gives the most tokens that a completion may have; None without a cap."""
         return self.max_tokens or self.max_completion_tokens
 
 

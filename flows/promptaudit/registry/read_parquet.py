@@ -63,7 +63,7 @@ def _refuse_costly(path: Path, shown: str) -> None:
         finally:
             view.release()
     texts = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == _TEXT}
-    # a text that stands in many rows lies once in the file, and so it does here
+    # a text that stands in many rows is stored once in the file, and is read once here
     with pq.ParquetFile(path, read_dictionary=sorted(texts)) as parquet:
         n_texts = 0
         for number in range(about.num_row_groups):

@@ -78,7 +78,7 @@ class Registry:
 
     @property
     def errors(self) -> list[PromptauditError]:
-        """All errors of its cards."""
+        """Lists all errors of its cards."""
         return [error for fault in self.faults for error in fault.errors]
 
     def names(self, kind: str) -> set[str]:

@@ -206,14 +206,14 @@ class Rephrasing(Card):
 
     @property
     def wanted(self) -> int:
-        """The number of rephrasings wanted beside the original, for each temperature if there are any."""
+        """Counts the rephrasings wanted beside the original, for each temperature if there are any."""
         if not self.has_wording:
             return 0
         return self.variants_per_temperature or self.variants_of.get("wording", self.variants or 1) - 1
 
     @property
     def other_kinds(self) -> tuple[Variation, ...]:
-        """The kinds that no rephraser makes, in their order."""
+        """Lists the kinds that no rephraser makes, in their order."""
         return tuple(kind for kind in self.kinds if kind != "wording")
 
     def n_of(self, kind: Variation) -> int:
@@ -224,12 +224,12 @@ class Rephrasing(Card):
 
     @property
     def n_crossed(self) -> int:
-        """The number of combinations of the wanted variants of all kinds."""
+        """Counts the combinations of the wanted variants of all kinds."""
         return math.prod(self.n_of(kind) for kind in self.kinds)
 
     @property
     def of_wordings(self) -> Rephrasing:
-        """The part that decides the wordings. It is the same for an audit that varies more besides."""
+        """Keeps only the fields that decide the wordings. An audit that varies more besides gives the same result."""
         given = {
             name: getattr(self, name)
             for name in type(self).model_fields
@@ -241,5 +241,5 @@ class Rephrasing(Card):
 
     @property
     def of_other_kinds(self) -> dict[str, object]:
-        """The fields that decide the other variants, as JSON has them; empty if none is set."""
+        """Keeps the fields that decide the other variants, as JSON has them; empty if none is set."""
         return self.model_dump(mode="json", exclude_defaults=True, include=set(OTHER_KINDS))

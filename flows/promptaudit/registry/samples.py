@@ -25,7 +25,7 @@ class Sample:
     gold_label: str | None
     fields: Mapping[str, str]
     options: tuple[str, ...] = ()  # multiple_choice
-    references: tuple[str, ...] = ()  # open_ended; of extraction one, the JSON object of the gold values
+    references: tuple[str, ...] = ()  # open_ended; for extraction one, the JSON object of the gold values
     cluster: str | None = None
 
     @property
@@ -39,7 +39,7 @@ class ChosenSamples:
     """The samples that are asked, rows kept out as examples (one a label), and spare rows that may be shown instead."""
 
     samples: tuple[Sample, ...]
-    examples: Mapping[str, str]  # by label; of extraction one, by the JSON object of its gold values
+    examples: Mapping[str, str]  # by label; for extraction one, by the JSON object of its gold values
     spare: tuple[Sample, ...] = ()  # in the seeded order in which they are taken
 
 

@@ -456,7 +456,7 @@ class TaskCard(Card):
 
     @property
     def scoring_methods(self) -> tuple[str, ...]:
-        """The rules that score this task's completions. The first one stands for the task."""
+        """Lists the rules that score this task's completions. The first one stands for the task."""
         if self.kind == "extraction":
             return (ALL_FIELDS, *(f"field:{name}" for name in self.fields))
         return self.scoring or SCORED_BY[self.kind][:1]
@@ -477,7 +477,7 @@ class TaskCard(Card):
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """The names of the labels, in the card's order."""
+        """Lists the names of the labels, in the card's order."""
         return tuple(item.label for item in self.labels)
 
     @functools.cached_property

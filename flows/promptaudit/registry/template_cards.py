@@ -103,12 +103,12 @@ class Template(Card):
 
     @property
     def signs(self) -> tuple[str, ...]:
-        """The enumerators, as a tuple."""
+        """Lists the enumerators, as many as there are."""
         return SIGNS[self.enumerators] if isinstance(self.enumerators, str) else self.enumerators
 
     @property
     def named_options(self) -> tuple[str, ...]:
-        """The placeholders of single options that the template uses, the first option first."""
+        """Lists the placeholders of single options that the template uses, the first option first."""
         return tuple(name for name in OF_OPTIONS if name in placeholders(self.text))
 
     @property

@@ -36,7 +36,7 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 # postgresql://user:password@host, …?password=…, user:password
 _PASSWORD = re.compile(r"://[^\s/?#:]*:([^\s/?#]*)@|[?&]password=([^&\s]+)|\A[^\s:/]+:(?!//)(.+)\Z")
-FEW_CHARACTERS = 6  # of a password: a shorter one is a word of many a text
+FEW_CHARACTERS = 6  # of a password: a shorter one may be an ordinary word of a text
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
@@ -62,7 +62,7 @@ def one_line(text: str, secrets: Iterable[str] = (), limit: int = 500) -> str:
         return f"a text of {len(text)} characters"
     line = scrub(text, secrets)
     if not line.isprintable():
-        # once more: what an unprintable character split is whole only now
+        # again, since a secret that an unprintable character split is whole only now
         line = scrub("".join(char if char.isprintable() else " " for char in line), secrets)
     line = " ".join(line.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
@@ -93,7 +93,7 @@ def _values(secrets: tuple[str, ...]) -> re.Pattern[str]:
         quoted = (quote(raw, safe=""), quote(raw), quote_plus(raw))
         forms |= {secret, html.escape(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1], *quoted}
         forms |= {re.sub(r"%..", lambda match: match[0].lower(), form) for form in quoted}
-        # Basic credentials carry the key alone, as the password of nobody, or as the user
+        # Basic credentials carry the key alone, as a password without a user, or as the user
         forms |= {base64.b64encode(part).decode() for part in (raw, b":" + raw, raw + b":")}
     patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
     patterns += [re.escape(secret[:8]) + r"[^\s\"'<>]*" for secret in secrets if len(secret) >= 16]  # noqa: PLR2004 - half of it still tells nobody

@@ -27,7 +27,7 @@ def watch(mark: str) -> None:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if process.environ().get(MARK) == mark:
-                # who renames itself, as vLLM's workers do, writes over its environment: children are taken as they are
+                # a process that renames itself, as vLLM's workers do, overwrites its environment: all children are taken
                 marked += [process, *process.children(recursive=True)]
     for process in marked:
         with contextlib.suppress(psutil.Error):

@@ -76,12 +76,12 @@ class Warehouse:
 
     @property
     def places(self) -> Places:
-        """The places of the warehouse's files."""
+        """Names the places of the warehouse's files."""
         return Places(self.path)
 
     @property
     def published(self) -> Published:
-        """The copy for readers, or the lake if neither the copy nor the warehouse is on this machine."""
+        """Finds the copy for readers, or the lake if neither the copy nor the warehouse is on this machine."""
         copy = self.places.copy
         if copy.is_file() or self.exists() or not os.environ.get("PROMPTAUDIT_LAKE"):
             return Published(copy)

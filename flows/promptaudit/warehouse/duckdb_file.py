@@ -149,7 +149,7 @@ def inspect(path: Path) -> Iterator[Connection]:
     let_go(path)
     try:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
-        # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
+        # its contents may come from somebody else: queries may read files of the warehouse's folder and write none
         folder = Places(path).file.parent
         home = folder.parent if folder.name == PUBLISHED else folder  # a copy's is the one above
         con.execute("set allowed_directories = $folders", {"folders": [f"{home}{os.sep}"]})

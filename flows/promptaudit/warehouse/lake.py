@@ -70,12 +70,12 @@ class Lake:
 
     @property
     def password(self) -> str | None:
-        """The password in the catalog's address, before its host or as a parameter."""
+        """Reads the password in the catalog's address, before its host or as a parameter; None without one."""
         return self._connection.get("password") if self.is_on_postgres else None
 
     @property
     def connection(self) -> str:
-        """The connection string for libpq: the whole address of the catalog's database without the password."""
+        """Writes the connection string for libpq: the whole address of the catalog's database without the password."""
         words = {name: value for name, value in self._connection.items() if value.strip(",") and name != "password"}
         return " ".join(
             f"{name}='{value.replace(chr(92), 2 * chr(92)).replace(chr(39), chr(92) + chr(39))}'"
@@ -100,7 +100,10 @@ class Lake:
 
     @property
     def folder(self) -> str:
-        """The place of the data, a folder or a prefix of a bucket: as its user named it, never as the catalog says."""
+        """Names the place of the data, a folder or a prefix of a bucket, as its user named it and never as the catalog does.
+
+        Raises UsageError if the catalog is on Postgres and no place is named.
+        """
         if not self.data and self.is_on_postgres:
             msg = "PROMPTAUDIT_LAKE_DATA: name the folder, or s3://bucket/prefix, of the lake's data"
             raise UsageError(msg)
@@ -208,7 +211,7 @@ def _attach(con: duckdb.DuckDBPyConnection, lake: Lake, *, is_writer: bool, also
         ((newest,),) = con.execute("select max(snapshot_id) from ducklake_snapshots('lake')").fetchall()
         con.execute("detach lake")
         _attach_as(con, lake, f"read_only, snapshot_version {newest:d}")
-    if lake.is_on_postgres:  # which runs its own views, and is attached by a connection alone that is not closed yet
+    if lake.is_on_postgres:  # Postgres runs its own views, and can only be attached before external access is off
         _close(con, lake, files)
     _refuse_foreign(con, lake)
 

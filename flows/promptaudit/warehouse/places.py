@@ -17,44 +17,44 @@ class Places:
 
     @property
     def file(self) -> Path:
-        """The DuckDB file itself, after following links."""
+        """Finds the DuckDB file itself, after following links."""
         return Path(os.path.realpath(self.path))
 
     def beside(self, ending: str) -> Path:
-        """Gives the file with this ending beside the DuckDB file; every link leads to the same one."""
+        """Names the file with this ending beside the DuckDB file; every link leads to the same one."""
         return self.file.with_name(self.file.name + ending)
 
     @property
     def copy(self) -> Path:
-        """The published copy."""
+        """Names the published copy."""
         return self.path.parent / PUBLISHED / self.path.name
 
     @property
     def published(self) -> Path:
-        """The folder of reports, traces and Parquet marts."""
+        """Names the folder of reports, traces and Parquet marts."""
         return _own(self.path, PUBLISHED)
 
     @property
     def marts(self) -> Path:
-        """The folder of the marts as Parquet files."""
+        """Names the folder of the marts as Parquet files."""
         return self.published / "marts"
 
     @property
     def newest_report(self) -> Path:
-        """The page of the run that was reported last."""
+        """Names the page of the run that was reported last."""
         return self.published / "report.html"
 
     @property
     def reports(self) -> Path:
-        """The folder of the pages that stay when another run is reported."""
+        """Names the folder of the pages that stay when another run is reported."""
         return self.published / "reports"
 
     def report(self, audit_run_id: str, part: int = 1) -> Path:
-        """Gives the place of a run's page, or of a further page of it."""
+        """Names the page of a run, or a further page of it."""
         return self.reports / f"{audit_run_id if part == 1 else f'{audit_run_id}-{part}'}.html"
 
     def comparison(self, comparison_id: str) -> Path:
-        """Gives the place of the page about a comparison."""
+        """Names the page about a comparison."""
         return self.reports / f"comparison-{comparison_id[:12]}.html"
 
     def compared(self) -> dict[str, Path]:
@@ -62,46 +62,46 @@ class Places:
         return {path.stem.removeprefix("comparison-"): path for path in sorted(self.reports.glob("comparison-*.html"))}
 
     def formats_page(self, audit_run_id: str) -> Path:
-        """Gives the place of the page about the format validation of a run."""
+        """Names the page about the format validation of a run."""
         return self.reports / f"{audit_run_id}.formats.html"
 
     def traces(self, audit_run_id: str) -> Path:
-        """Gives the folder of a run's trace pages."""
+        """Names the folder of a run's trace pages."""
         return self.published / "traces" / audit_run_id
 
     @property
     def dbt(self) -> Path:
-        """The folder of the files that dbt writes."""
+        """Names the folder of the files that dbt writes."""
         return _own(self.path.resolve(), "dbt")
 
     @property
     def prefect(self) -> Path:
-        """The folder in which Prefect's own server keeps runs."""
+        """Names the folder in which Prefect's own server keeps runs."""
         return _own(self.file, "prefect")
 
     @property
     def archive(self) -> Path:
-        """The folder of retired raw rows."""
+        """Names the folder of retired raw rows."""
         return self.file.parent / "archive"
 
     @property
     def python(self) -> Path:
-        """The folder of the cards and samples that were asked from Python."""
+        """Names the folder of the cards and samples that were asked from Python."""
         return self.file.parent / "python"
 
     @property
     def spool(self) -> Path:
-        """The folder of rows that have not landed yet."""
+        """Names the folder of rows that have not landed yet."""
         return self.beside(".spool")
 
     @property
     def askers(self) -> Path:
-        """The folder that the askers of runs share, unless a setting names another."""
+        """Names the folder that the askers of runs share, unless a setting names another."""
         return self.beside(".askers")
 
     @property
     def batches(self) -> Path:
-        """The folder of requests to and replies from batch interfaces."""
+        """Names the folder of requests to and replies from batch interfaces."""
         return self.path.parent / "batches"
 
 

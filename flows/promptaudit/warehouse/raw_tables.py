@@ -35,7 +35,7 @@ class RawTable:
 
     @cached_property
     def columns(self) -> dict[str, pl.DataType]:
-        """The type of each column in a frame."""
+        """Gives the type of each column in a frame."""
         import polars as pl  # most commands have no frame
 
         types: dict[str, pl.DataType] = {

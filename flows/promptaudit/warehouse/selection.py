@@ -21,12 +21,12 @@ class Selection:
 
     @property
     def sql(self) -> str:
-        """The text after a `from`; its values have to be bound."""
+        """Writes the text after a `from`; its values have to be bound."""
         return self.relation if self.column is None else f"{self.relation} where {self.column} = $value"
 
     @property
     def values(self) -> dict[str, str]:
-        """The values of the names in `sql`."""
+        """Gives the values of the names in `sql`."""
         named = {"value": self.value if self.column is not None else None, "file": self.file}
         return {name: value for name, value in named.items() if value is not None}
 

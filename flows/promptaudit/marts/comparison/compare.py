@@ -30,11 +30,11 @@ class Pair:
     min_effect: float = 0.02
     max_cost_increase: float | None = None
     max_latency_increase: float | None = None
-    is_trial: bool = False  # thresholds of its own, which nobody but who asks reads
+    is_trial: bool = False  # thresholds of its own, read only by the caller
 
     @property
     def comparison_id(self) -> str:
-        """A hash of all its fields, in their order."""
+        """Hashes all its fields, in their order."""
         runs, thresholds = astuple(self)[:6], astuple(self)[6:]
         return content_id("comparison", *runs, *(None if value is None else repr(value) for value in thresholds))
 

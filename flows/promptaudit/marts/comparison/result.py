@@ -49,12 +49,15 @@ class RunComparison:
 
     @property
     def figures(self) -> list[RunsCompared]:
-        """The measures as objects, without the columns that no code reads by name."""
+        """Converts the measures to objects, without the columns that no code reads by name."""
         return [RunsCompared.of(row) for row in self.measures]
 
     @property
     def names(self) -> tuple[str, str] | tuple[None, None]:
-        """The names of the two sides if two models or strategies are compared: the parts in which they differ."""
+        """Names the two sides by the parts in which they differ if models or strategies are compared.
+
+        Else None for both.
+        """
         known = [each for each in self.figures if each.base_model_id is not None and each.base_strategy is not None]
         parts = (
             {(each.base_model_id, each.model_id) for each in known},
@@ -68,7 +71,7 @@ class RunComparison:
 
     @encoded_property
     def verdicts(self) -> dict[str, int]:
-        """The number of measures with each verdict, the gravest first."""
+        """Counts the measures with each verdict, the gravest first."""
         counts = Counter(figure.verdict for figure in self.figures)
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 

@@ -27,7 +27,7 @@ class Confusion:
 
     @property
     def group(self) -> tuple[str, str, str]:
-        """Its model, task and strategy."""
+        """Names its model, task and strategy."""
         return self.model_id, self.task_id, self.strategy
 
 
@@ -76,5 +76,5 @@ class NightFigure(Compared):
 
     @property
     def first_night(self) -> str | None:
-        """The run that identifies an alarm: its first night, or the first night that was much worse than before."""
+        """Names the run that identifies an alarm: its first night, or the first night that was much worse than before."""
         return self.worse_since_run_id or self.since_run_id

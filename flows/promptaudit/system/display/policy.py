@@ -57,12 +57,12 @@ class Texts:
 
     @property
     def long(self) -> int:
-        """The number of characters of a long text."""
+        """Gives the number of characters of a long text."""
         return MOST if self.chosen == "full" else LONG
 
     @property
     def summary(self) -> str:
-        """The policy in a sentence."""
+        """Describes the policy in a sentence."""
         if self.chosen == "none":
             return "left out"
         if self.chosen == "full":
