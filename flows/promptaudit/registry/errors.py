@@ -30,7 +30,7 @@ class PromptauditError(Exception):
     quotes: tuple[str, ...] = ()
     """Parts of the line that quote somebody else's text, such as a model's answer.
 
-    They never leave this machine with it.
+    They are removed where the line leaves this machine.
     """
 
     def __init__(self, message: str) -> None:

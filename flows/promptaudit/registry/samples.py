@@ -154,9 +154,10 @@ def limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
 
 
 def panels(rows: Sequence[Sample], chosen: Samples) -> list[list[Sample]]:
-    """Splits the rows into panels of at most `each_night`, all about as large, in the order of `rows`; else one panel.
+    """Splits the rows into panels of at most `each_night`, all about as large, in the order of `rows`.
 
-    Each panel is class-balanced if the card says so, as far as the classes reach.
+    Without `each_night` all rows are one panel. Each panel is class-balanced if the card says so, as far as the classes
+    reach.
     """
     n = chosen.n_panels(len(rows))
     ranked = _ranked(rows, chosen)

@@ -27,7 +27,7 @@ def watch(mark: str) -> None:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if process.environ().get(MARK) == mark:
-                # a process that renames itself, as vLLM's workers do, overwrites its environment: all children are taken
+                # a process that renames itself, as vLLM's workers do, overwrites its environment: take all children
                 marked += [process, *process.children(recursive=True)]
     for process in marked:
         with contextlib.suppress(psutil.Error):

@@ -100,7 +100,7 @@ class Lake:
 
     @property
     def folder(self) -> str:
-        """Names the place of the data, a folder or a prefix of a bucket, as its user named it and never as the catalog does.
+        """Names the place of the data, a folder or a prefix of a bucket, as its user named it, not as the catalog does.
 
         Raises UsageError if the catalog is on Postgres and no place is named.
         """

@@ -76,5 +76,5 @@ class NightFigure(Compared):
 
     @property
     def first_night(self) -> str | None:
-        """Names the run that identifies an alarm: its first night, or the first night that was much worse than before."""
+        """Names the run that identifies an alarm: its first night, or the first night that was much worse."""
         return self.worse_since_run_id or self.since_run_id
