@@ -34,9 +34,12 @@ def publish(
 
     The copy is checkpointed, copied, fsynced and renamed into place. `audit_run_ids` are the runs whose marts are new,
     `compared` the comparisons that are new, `erased` the runs whose texts were removed
-    (`promptaudit.marts.seal.seal_runs`). A reader in mid-query keeps the file it opened; a killed writer's rows are in
-    the copy, since opening replays its log. If PROMPTAUDIT_LAKE names a lake, the lake is brought up to the copy. If
-    that fails, `warn` gets the reason, by default a line on stderr, and the next publication catches up.
+    (`promptaudit.marts.seal.seal_runs`).
+
+    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
+
+    If PROMPTAUDIT_LAKE names a lake, the lake is brought up to the copy. If that fails, `warn` gets the reason, by default
+    a line on stderr, and the next publication catches up.
     """
     target = warehouse.published.path
     private_folder(target.parent)

@@ -50,7 +50,7 @@ class Reference:
 def resolve(warehouse: Warehouse, text: str) -> Reference:
     """Finds the complete run, and perhaps model and strategy, that a text names.
 
-    Raises UsageError with the nearest name.
+    Raises UsageError with the nearest name, or DataError if every complete run is a trial or there is none.
     """
     known = [run for run in _published_runs(warehouse) if run.is_complete]
     if all(run.is_trial for run in known):
