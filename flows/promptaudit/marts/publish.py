@@ -36,10 +36,11 @@ def publish(
     `compared` the comparisons that are new, `erased` the runs whose texts were removed
     (`promptaudit.marts.seal.seal_runs`).
 
-    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
+    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its
+    log.
 
-    If PROMPTAUDIT_LAKE names a lake, the lake is brought up to the copy. If that fails, `warn` gets the reason, by default
-    a line on stderr, and the next publication catches up.
+    If PROMPTAUDIT_LAKE names a lake, the lake is brought up to the copy. If that fails, `warn` gets the reason, by
+    default a line on stderr, and the next publication catches up.
     """
     target = warehouse.published.path
     private_folder(target.parent)

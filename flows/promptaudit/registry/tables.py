@@ -30,20 +30,20 @@ _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool = False) -> pl.DataFrame:
     """Reads all rows with every column as String, missing values null. `shown` names the file in errors.
 
-    CSV: fields are separated by the comma, semicolon, tab or bar that the header has, in UTF-8 or UTF-16; an empty field is
-    an empty string, unless its column also quotes empty strings: then the bare one is missing.
+    CSV: fields are separated by the comma, semicolon, tab or bar that the header has, in UTF-8 or UTF-16; an empty
+    field is an empty string, unless its column also quotes empty strings: then the bare one is missing.
 
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
     `is_escaped`, there only when needed, marks the row.
 
-    Parquet: whole numbers, booleans and times become text, structs JSON. Floats become text too, in another spelling than
-    the writer's, unless `keep_floats`.
+    Parquet: whole numbers, booleans and times become text, structs JSON. Floats become text too, in another spelling
+    than the writer's, unless `keep_floats`.
 
-    XLSX: a cell is the text of its value. Leading zeros of whole numbers stay as the spreadsheet shows them, percent and
-    other formats do not.
+    XLSX: a cell is the text of its value. Leading zeros of whole numbers stay as the spreadsheet shows them, percent
+    and other formats do not.
 
-    Files packed by gzip or Zstandard are unpacked first. Raises DataError in one line, also for a file with more columns,
-    values or texts than one of its size may have.
+    Files packed by gzip or Zstandard are unpacked first. Raises DataError in one line, also for a file with more
+    columns, values or texts than one of its size may have.
     """
     shown = shown or str(path)
     with unpacked(path) as plain:
