@@ -31,7 +31,7 @@ NEED_PANDAS = {
     "great_expectations",
     "datasets",
     "promptaudit.udfs.readers.own_code",
-}  # the last: code of the user's own may
+}  # the last one: the user's own code may need pandas
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -101,12 +101,9 @@ def hoisted(arguments: list[str]) -> list[str]:
 
 
 class _NoPandas:
-    """Finds no pandas until something is imported that needs it.
-
-    DuckDB imports pandas where it is installed once a value is bound to a query, to tell pandas' missing values from others:
-    0.4 s of a processor. No value of ours is one.
-    """
-
+    # Hides pandas until something is imported that needs it. Once a value is bound to a query, DuckDB imports pandas if
+    # it is installed, to recognise pandas' missing values: 0.4 s of processor time. None of our values comes from
+    # pandas.
     def find_spec(self, fullname: str, *_: object) -> None:
         if fullname == "pandas" and not NEED_PANDAS & sys.modules.keys():
             msg = f"only what {' or '.join(sorted(NEED_PANDAS))} imports finds pandas here"
@@ -129,7 +126,7 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def _one_line(error: Exception) -> str:
-    """Returns what an error that is none of ours says: a usage error of Typer, one of the system, or a defect."""
+    # the error is a usage error of Typer, an error of the system, or a defect
     usage = getattr(error, "format_message", None)
     if usage is not None:
         return f"UsageError: {usage()}"

@@ -60,7 +60,7 @@ class State:
     quiet: bool = False
     debug: bool = False
     command: str | None = None
-    options: str = ""  # those of a folder and a file, as a command that is proposed ends with them
+    options: str = ""  # of the cards' folders and the warehouse's file, put at the end of a proposed command
 
     def settings(self, **given: float | None) -> Settings:
         """Returns the settings: the options over the environment."""
@@ -129,7 +129,7 @@ def _version(value: bool) -> None:
 
 
 def _typed_places(context: typer.Context) -> str:
-    """Returns the options that say where the warehouse and the cards are, as far as they were typed and can be as printed."""
+    # the options for the warehouse and the cards that were typed and can be printed unchanged
     source = context.get_parameter_source("warehouse")
     is_typed = source is not None and source.name == "COMMANDLINE"
     places = [("--warehouse", state.warehouse)] if is_typed else []

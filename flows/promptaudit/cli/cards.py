@@ -102,7 +102,6 @@ def init(
 def _task_of(
     data: Path, labels: str | None, fields: str | None, instruction: str | None, messages: Path | None
 ) -> tuple[DataColumns, TaskPrompt]:
-    """Returns what a file of data holds, and the prompt that asks about it."""
     from promptaudit.cards.fields_of_data import columns_of_fields, fields_asked_for
     from promptaudit.cards.placeholder_names import names_in_braces
     from promptaudit.cards.read_prompt import read_prompt

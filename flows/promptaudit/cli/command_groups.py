@@ -1,4 +1,4 @@
-"""Lists the commands in `--help` by what they are for: those of a first week, then the others."""
+"""Lists the commands in `--help` by what they are for: the commands of a first week, then the others."""
 
 from __future__ import annotations
 

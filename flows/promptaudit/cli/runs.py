@@ -170,7 +170,7 @@ def import_(
 
 
 def _close(warehouse: Warehouse, result: RunResult) -> int:
-    """Writes the closing scorecard and the paths of what was written; returns the exit code."""
+    # prints the closing scorecard and the paths of what was written; returns the exit code
     from promptaudit.audit.terminal import lines_of
     from promptaudit.report import comparison_rows
     from promptaudit.report.summary import summary_of
@@ -283,7 +283,7 @@ def plan(
 
 
 def _refuse_alone(**options: object) -> None:
-    """Raises UsageError where an option of a planned design is given without what is wanted of the design."""
+    # these options need a planned design
     for name, value in options.items():
         if value is not None:
             msg = f"--{name} is about a planned design; give --target-width or --detect too"

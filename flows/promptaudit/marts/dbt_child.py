@@ -1,6 +1,6 @@
-"""The child that runs dbt: it imports dbt and reads the project once, then takes one build after the other.
+"""Runs dbt in a child process, which imports dbt and reads the project once, then does one build after the other.
 
-Its argument is the file name of the warehouses it will build. It lets go of DuckDB after each build.
+Its argument is the file name of the warehouses it will build. It closes DuckDB after each build.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 
 QUIET = ("--no-use-colors", "--log-level", "none", "--log-level-file", "none", "--no-write-json")
 DBT = ("dbt-core", "dbt-adapters", "dbt-common", "dbt-duckdb")
-"""The packages whose macros and classes the project holds as it was read."""
+"""The packages whose macros and classes are part of the project as dbt has read it."""
 RESULTS, MANIFEST = "run_results.json", "manifest.json"
 FAILED, SETTLED = ("error", "fail"), "warn"
 
 
 def ready(name: str) -> Callable[[dict[str, Any]], Built]:
-    """Returns what builds warehouses of this file name, once dbt has read the project."""
-    # a class of dbt's makes the code that reads and writes it when that is needed, not for each of hundreds at their import
+    """Reads the dbt project and gives back a function that builds warehouses of this file name."""
+    # dbt's classes then make their code for reading and writing on first use, not for hundreds of classes at import
     BaseConfig.lazy_compilation = True
     project = read_project(name)
     return lambda request: build(project, **request)
 
 
 class Built(NamedTuple):
-    """What failed, in one line, and else what was not derived of a build that goes on."""
+    """The outcome of a build: its failure in one line, or the measures that a successful build did not derive."""
 
     failure: str | None = None
     not_derived: Sequence[Found] = ()
@@ -63,10 +63,10 @@ class Project(NamedTuple):
 
 
 def read_project(name: str) -> Project:
-    """Returns the project as dbt reads it for warehouses of this file name.
+    """Reads the project with dbt for warehouses of this file name, or takes it from the user's cache.
 
-    Both forms stay in the user's cache while the project, dbt and Python are the same. They never come from the warehouse's
-    folder, which may be somebody else's, since they hold SQL and macros.
+    Both forms stay in the cache while the project, dbt and Python are the same. They never come from the warehouse's
+    folder, which may belong to somebody else, since they hold SQL and macros.
     """
     from dbt.cli.main import dbtRunner
     from dbt.contracts.graph.manifest import Manifest
@@ -101,10 +101,12 @@ def build(
     comparisons: list[str],
     readers: list[TrustedReader],
 ) -> Built:
-    """Runs one dbt command on a warehouse, about these runs and comparisons. A build takes back figures that break a rule.
+    """Runs one dbt command on a warehouse for these runs and comparisons.
 
-    `duckdb` has the variables by which the profile limits DuckDB's memory. Of readers that are the user's own code it calls
-    `readers` alone. `run_results.json` and `manifest.json` are left in `target`.
+    A build sets figures that break a rule to NULL.
+
+    `duckdb` has the variables by which the profile limits DuckDB's memory. It calls no code of the user's but the
+    readers in `readers`. `run_results.json` and `manifest.json` are left in `target`.
     """
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner

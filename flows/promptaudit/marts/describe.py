@@ -1,4 +1,4 @@
-"""Writes the descriptions of the marts and their columns into the warehouse, as comments that whoever opens a copy can query."""
+"""Writes the descriptions of marts and columns into the warehouse, as comments that readers of a copy can query."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _COMMENTS = """
 
 
 def describe_marts(con: Connection) -> int:
-    """Gives every mart, and every column of one, the description that the dbt project has of it, as its comment.
+    """Writes the dbt project's description of every mart and column as its comment; returns how many comments changed.
 
-    Returns how many comments were not as described. What the project does not know keeps what it has.
+    Marts and columns that the project does not know keep their comments.
     """
     described, statements = descriptions(), []
     for kind, mart, column, comment in con.execute(_COMMENTS).fetchall():

@@ -1,8 +1,8 @@
 """Hashes rows, so that a table can be compared with an earlier state of it.
 
-A row's text is its columns' texts as netstrings, in the order of their names; its digest the first 16 bytes of the sha256.
-A key's digest is 8 bytes of an md5: it says which row, and proves nothing. Values are hashed as DuckDB writes them, which
-is the same on every machine: floating point numbers as the shortest text that reads back.
+The text of a row is the texts of its columns as netstrings, in the order of their names. Its digest is the first 16
+bytes of the sha256. A key's digest is 8 bytes of an md5: it identifies the row and proves nothing. Values are hashed as
+DuckDB writes them, which is the same on every machine: floating point numbers as the shortest text that reads back.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ WORDS = ("row_high", "row_low", "key")
 
 
 def columns_of(con: Connection, rows: Selection) -> tuple[str, ...]:
-    """Returns the names of the rows' columns, sorted."""
+    """Lists the names of the rows' columns, sorted."""
     return tuple(sorted(row[0] for row in con.execute(f"describe from {rows.sql}", rows.values).fetchall()))
 
 
 def has_rows(con: Connection, rows: Selection) -> bool:
-    """Returns whether there is one row at least."""
+    """Tells whether there is at least one row."""
     return bool(con.execute(f"select 1 from {rows.sql} limit 1", rows.values).fetchall())  # noqa: S608 - names of ours
 
 
 def digests(con: Connection, rows: Selection, columns: Sequence[str], key: Sequence[str]) -> pl.DataFrame:
-    """Returns each row's digest (`row_high`, `row_low`) and its key's (`key`), one line a row, sorted; all unsigned 64-bit.
+    """Computes the digest of each row (`row_high`, `row_low`) and of its key (`key`), one line a row, sorted.
 
-    `columns` and `key` are names of the rows' columns.
+    All are unsigned 64-bit numbers. `columns` and `key` are names of the rows' columns.
     """
     texts = f"select {netstrings(columns)} as text, {netstrings(key)} as key_text from {rows.sql}"  # noqa: S608 - names of ours
     return con.execute(over(sql("marts", "digests"), texts=texts), rows.values).pl()
@@ -45,7 +45,7 @@ def digests(con: Connection, rows: Selection, columns: Sequence[str], key: Seque
 def table_sha256(
     con: Connection, rows: Selection, columns: Sequence[str], by: str = "''"
 ) -> dict[str, tuple[int, str]]:
-    """Returns how many rows there are, and one sha256 over all of them in whatever order; for each value of `by`."""
+    """Counts the rows and hashes all of them with one sha256, whatever their order, for each value of `by`."""
     texts = f"select {by} as part, {netstrings(columns)} as text from {rows.sql}"  # noqa: S608 - names of ours
     sums: dict[str, Any] = {}
     n_rows: Counter[str] = Counter()
@@ -62,7 +62,7 @@ NO_ROWS = (0, "")  # what a table without rows of a run has
 
 
 def netstrings(columns: Sequence[str]) -> str:
-    """Returns SQL for the text of a row: no two different rows have the same."""
+    """Writes the SQL for the text of a row. No two different rows have the same text."""
     names = ['"' + name.replace('"', '""') + '"' for name in columns]
     # one call with all parts: a chain of `||` copies the growing text once a part; concat leaves out what is NULL
     parts = [
@@ -73,11 +73,11 @@ def netstrings(columns: Sequence[str]) -> str:
 
 
 def packed(rows: pl.DataFrame) -> bytes:
-    """Returns digests as bytes, 24 a row, big-endian."""
+    """Packs digests into bytes, 24 a row, big-endian."""
     return rows.select(WORDS).to_numpy().astype(">u8").tobytes()
 
 
 def unpacked(content: bytes) -> pl.DataFrame:
-    """Returns digests from bytes; raises ValueError where these are no whole rows."""
+    """Unpacks digests from bytes; raises ValueError for bytes that are no whole rows."""
     words = np.frombuffer(content, dtype=">u8").astype("u8").reshape(-1, len(WORDS))
     return pl.DataFrame({name: words[:, place] for place, name in enumerate(WORDS)})

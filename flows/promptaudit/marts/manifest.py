@@ -12,24 +12,24 @@ from promptaudit.system.files import file_sha256
 from promptaudit.system.keys import sha256_of
 
 LEFT_OUT = {"__pycache__", "target", "logs", "dbt_packages", "dbt", "models_registry"}
-"""Folders that are no code, or are hashed for themselves: in an installation the package holds them."""
+"""Folders that hold no code, or are hashed separately: in an installation the package contains them."""
 
 
 def made_by() -> dict[str, str]:
-    """Returns hashes of the code and the dbt project that are at work: equal wherever and from whichever folder they run."""
+    """Hashes the code and the dbt project that run now. The hashes are the same in every place and folder."""
     return {"code": code_sha256(), "dbt_project": project_sha256()}
 
 
 @functools.cache
 def code_sha256() -> str:
-    """Returns the hash of the package's files, and of the cards that ship with it."""
+    """Hashes the package's files and the cards that ship with it."""
     package = Path(__file__).parents[1]
     return sha256_of(*_files(package, {".py", ".sql", ".j2", ".css", ".js"}), *_files(SHIPPED, {".yml"}))
 
 
 @functools.cache
 def project_sha256() -> str:
-    """Returns the hash of the dbt project's models, macros, tests, analyses and seeds."""
+    """Hashes the dbt project's models, macros, tests, analyses and seeds."""
     return sha256_of(*_files(dbt_project(), {".sql", ".yml", ".csv"}))
 
 

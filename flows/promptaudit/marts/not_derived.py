@@ -1,4 +1,4 @@
-"""Keeps which measures a build could not derive, of which groups and why, and reads it for whoever tells of a run."""
+"""Keeps which measures a build could not derive, for which groups and why, and reads them for messages about a run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from promptaudit.warehouse.rows import frame_of
 MAX_REASON = 300
 MOST_LINES = 10
 EXIT_CODE = 3
-"""What a command ends with that published its run without some figures."""
+"""The exit code of a command that published its run without some figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotDerived:
-    """A measure that a group of a run has not, and why; keys are None where the measure has no such key."""
+    """A measure that is missing for a group of a run, and why. Keys that the measure does not have are None."""
 
     audit_run_id: str
     measure: str
@@ -37,7 +37,7 @@ def land_not_derived(
     comparison_ids: Sequence[str],
     found: Sequence[Mapping[str, str | None]],
 ) -> None:
-    """Puts what a build of one part did not derive in the place of what the build of it before did not."""
+    """Replaces what the last build of this part did not derive by what this build did not derive."""
     told_at = now()
     with warehouse.write() as con:
         own = {"part": part, "runs": list(audit_run_ids), "comparisons": list(comparison_ids)}
@@ -70,7 +70,7 @@ def land_not_derived(
 
 
 def not_derived(warehouse: Warehouse, audit_run_id: str) -> tuple[NotDerived, ...]:
-    """Returns what the newest builds of the run, or of every run whose id begins so, did not derive."""
+    """Reads what the newest builds of a run, or of every run whose id begins like this, did not derive."""
     query = (
         "select distinct audit_run_id, measure, model_id, task_id, strategy, reason from raw.not_derived "
         "where starts_with(audit_run_id, $run) order by all"
@@ -79,7 +79,7 @@ def not_derived(warehouse: Warehouse, audit_run_id: str) -> tuple[NotDerived, ..
 
 
 def lines_of(missing: Sequence[NotDerived]) -> list[str]:
-    """Returns a line for each of the first ten, and one that counts the others."""
+    """Writes a line for each of the first ten, and one that counts the others."""
     lines = [
         f"not derived: {each.measure} of {' '.join(filter(None, (each.model_id, each.task_id, each.strategy)))}: {each.reason}"
         for each in missing[:MOST_LINES]

@@ -1,6 +1,7 @@
-"""Makes a mart of one run in memory from what has landed: by the project's own SQL and functions, without dbt.
+"""Computes a mart of one run in memory from landed rows, with the project's own SQL and functions, without dbt.
 
-A build of the project checks, seals and keeps; what is made here are the same figures for whoever waits for them alone.
+A build of the project also checks, seals and keeps. The figures here are the same, for a caller that waits only for
+them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 MACROS = ("in_this_build", "has_labels", "measure_version", "told_as")
-"""Those of the project that a model may call here; others are of dbt's own kinds of building."""
+"""The project's macros that a model may call here. Other macros belong to dbt's own ways of building."""
 
 
 class Relation(str):
-    """The name of a table as dbt hands it to a model, which may leave the database out of it."""
+    """The name of a table as dbt passes it to a model, which may leave the database out."""
 
     __slots__ = ()
 
@@ -28,12 +29,12 @@ class Relation(str):
 
 
 def mart_of_landed(warehouse: Warehouse, mart: str, audit_run_id: str) -> pl.DataFrame:
-    """Returns a run's rows of a mart, or of a model on the way to one, as a build of the run would make them.
+    """Computes a run's rows of a mart, or of a model on the way to one, as a build of the run would.
 
-    The warehouse is only read; whoever writes to it is not waited for. Readers of the user's own are called by no run that a
-    person did not trust (`promptaudit.cards.trust.readers`): the caller looks.
+    It only reads the warehouse and does not wait for a writer. Readers of the user's own run only if a person trusted
+    them (`promptaudit.cards.trust.readers`): the caller has to check that.
 
-    Raises WarehouseError where the warehouse cannot be read, jinja2.UndefinedError for a model that calls another macro.
+    Raises WarehouseError if the warehouse cannot be read, jinja2.UndefinedError for a model that calls another macro.
     """
     from promptaudit.udfs.register import register
 
@@ -46,7 +47,7 @@ def mart_of_landed(warehouse: Warehouse, mart: str, audit_run_id: str) -> pl.Dat
 
 
 def queries_of(mart: str) -> dict[str, str]:
-    """Returns the SQL of a model and of all that it is made of, each after those that it reads."""
+    """Renders the SQL of a model and of all models that it reads, each after the ones it reads itself."""
     import yaml
     from jinja2 import Environment, StrictUndefined
 

@@ -1,6 +1,6 @@
-"""Publishes a warehouse: seals what is new, then leaves the copy that readers open, and the marts as Parquet beside it.
+"""Publishes a warehouse: seals what is new, then writes the copy that readers open, and the marts as Parquet beside it.
 
-A run's rows of a mart are a file; a view that says which runs there are is one file of all of them.
+A run's rows of a mart are one file. A view that lists runs is one file with all of them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ def publish(
     erased: Collection[str] = (),
     warn: Say | None = None,
 ) -> Path:
-    """Seals, checkpoints, copies to the published place, fsyncs and renames; and the marts that are new as Parquet beside it.
+    """Seals the new rows, writes the published copy and brings the Parquet files of marts up to date.
 
-    `audit_run_ids` are the runs whose marts are new, `compared` the comparisons that are, `erased` the runs whose texts were
-    taken out (`promptaudit.marts.seal.seal_runs`).
-    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its log.
-    Where PROMPTAUDIT_LAKE names a lake it is brought up to the copy; `warn` is told why it could not be, by default a line
-    on stderr, and the next publication catches up.
+    The copy is checkpointed, copied, fsynced and renamed into place. `audit_run_ids` are the runs whose marts are new,
+    `compared` the comparisons that are new, `erased` the runs whose texts were removed
+    (`promptaudit.marts.seal.seal_runs`).
+
+    A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its
+    log.
+
+    If PROMPTAUDIT_LAKE names a lake, the lake is brought up to the copy. If that fails, `warn` gets the reason, by
+    default a line on stderr, and the next publication catches up.
     """
     target = warehouse.published.path
     private_folder(target.parent)
@@ -70,7 +74,7 @@ def publish(
 
 
 def bring_lake_up(copy: Path, *, is_erasure: bool = False) -> None:
-    """Brings the lake that PROMPTAUDIT_LAKE names up to a published copy, where it names one."""
+    """Brings the lake that PROMPTAUDIT_LAKE names up to a published copy; does nothing without a lake."""
     if os.environ.get("PROMPTAUDIT_LAKE"):
         from promptaudit.marts.write_lake import write_lake
         from promptaudit.warehouse.lake import lake_of_settings
@@ -81,7 +85,7 @@ def bring_lake_up(copy: Path, *, is_erasure: bool = False) -> None:
 
 
 def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
-    """Returns the marts of sealed runs without a Parquet file: of an interrupted publication."""
+    # an interrupted publication may leave sealed runs without some of their Parquet files
     newest = {seal.audit_run_id: _entries(seal) for seal in chain}
     return {
         run: names
@@ -93,7 +97,7 @@ def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
 
 
 def _remade(chain: Sequence[Seal], known: Collection[str]) -> dict[str, set[str]]:
-    """Returns the marts of runs that are sealed otherwise than in the copy, which an earlier publication may have left behind."""
+    # the marts whose seals differ from the published copy, which an interrupted publication may have left behind
     new = {seal.audit_run_id for seal in chain if seal.seal not in known}
     before: dict[str, dict[str, Any]] = {}
     after: dict[str, dict[str, Any]] = {}
@@ -115,10 +119,10 @@ def _entries(seal: Seal) -> dict[str, Any]:
 
 
 def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
-    """Returns whether the published copy has the marts of a run as it was last closed.
+    """Tells whether the published copy has the marts of a run as it was last closed.
 
-    Whoever publishes copies the warehouse as it stands, half of another run's build with it. A run that is derived again
-    without being closed again, by `rebuild` or `annotate`, counts as published all the while.
+    Another publication may copy the warehouse in the middle of this run's build. A run that is derived again without
+    being closed again, by `rebuild` or `annotate`, counts as published all the while.
     """
     newest = newest_published(warehouse, audit_run_id)
     if newest is None:
@@ -131,12 +135,12 @@ def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
 
 
 def newest_published(warehouse: Warehouse, audit_run_id: str) -> Seal | None:
-    """Returns the newest seal of a run that the published copy has."""
+    """Reads the newest seal of a run in the published copy; None without one."""
     return next(reversed(_published_seals(warehouse, audit_run_id)), None)
 
 
 def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> list[Seal]:
-    """Returns the seals of the copy; none where it is not there or cannot be read: the next publication replaces it."""
+    # none if the copy is not there or cannot be read: the next publication replaces it
     if not warehouse.published.exists():
         return []
     try:

@@ -1,7 +1,8 @@
-"""The tables and views that the dbt project makes: whether they stand in a warehouse, and laid out empty where there are none.
+"""Checks whether the dbt project's tables and views are in a warehouse, and creates them empty in one that has none.
 
-What dbt made is kept in the user's cache as SQL. A warehouse may be somebody else's, with columns and checks of its own: SQL that
-is run elsewhere comes from warehouses alone that held nothing of the project, and the tables of what lands as they are here.
+The SQL of what dbt made is kept in the user's cache. A warehouse may belong to somebody else, with columns and checks
+of its own. So only SQL from warehouses that held nothing of the project before, and that have the tables of schema raw
+as they are here, is run on other warehouses.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.dbt_project import results_of_build
 from promptaudit.warehouse.duckdb_file import Connection
 
-_NAMES = re.compile(r"(?=\b(\w+\.\w+))")  # of relations, and of whatever else holds a full stop
+_NAMES = re.compile(r"(?=\b(\w+\.\w+))")  # of relations, and of any other words with a full stop
 _RELATIONS = """
     select schema_name || '.' || table_name, sql from duckdb_tables()
     where database_name = current_database() and not temporary
@@ -35,16 +36,16 @@ _RELATIONS = """
     where database_name = current_database() and not internal and not temporary
     order by all
 """
-_empty: set[Path] = set()
-"""Warehouses in which this process found nothing of the project, and the tables of schema raw as they are here."""
+_empty: set[Path] = set()  # warehouses with nothing of the project, and with the tables of raw as they are here
+# the SQL by name of what this process created in a warehouse and dbt has not built since
 _laid_out: dict[Path, dict[str, str]] = {}
-"""What this process laid out in a warehouse and dbt has not built since: its SQL by name."""
 
 
 def stand(warehouse: Warehouse) -> bool:
-    """Returns whether tables and views are as this very code makes them; where there are none it lays them out, empty.
+    """Tells whether tables and views are as the present code makes them. If there are none, it creates them, empty.
 
-    Where lineage is told it lays them out once their columns are known: the first build of a warehouse tells of each.
+    If lineage is on, it creates them only once their columns are known: the first build of a warehouse reports each of
+    them.
     """
     made = user_cache.read(_made())
     with warehouse.write() as con:
@@ -67,9 +68,9 @@ def stand(warehouse: Warehouse) -> bool:
 
 
 def left_empty(warehouse: Warehouse, *, is_last: bool) -> dict[str, str]:
-    """Returns the SQL of what this process laid out here and dbt did not build in a run's parts, by name, after the last one.
+    """Gives the SQL, by name, of relations that this process created here and that dbt did not build in a run's parts.
 
-    Nothing before it, and nothing a second time.
+    It gives them once, after the last part, and nothing before that.
     """
     laid_out = _laid_out.pop(warehouse.path, {})
     if laid_out:
@@ -82,7 +83,10 @@ def left_empty(warehouse: Warehouse, *, is_last: bool) -> dict[str, str]:
 
 
 def keep(warehouse: Warehouse) -> None:
-    """Keeps what dbt has just made: for every warehouse where this one held nothing before, else for its own next build alone."""
+    """Keeps the SQL of what dbt has just made in the user's cache.
+
+    It is kept for every warehouse if this one was empty before, else only for the next build of this one.
+    """
     with warehouse.write() as con:
         made = as_json(relations(con)).encode()
     if warehouse.path in _empty:
@@ -93,7 +97,7 @@ def keep(warehouse: Warehouse) -> None:
 
 
 def relations(con: Connection) -> dict[str, str]:
-    """Returns the SQL of each table and view of the project, by schema and name."""
+    """Reads the SQL of each table and view of the project, by schema and name."""
     models = dbt_project() / "models"
     names = {f"{path.relative_to(models).parts[0]}.{path.stem}" for path in models.rglob("*.sql")}
     return {name: made for name, made in con.execute(_RELATIONS).fetchall() if name in names}
@@ -105,7 +109,7 @@ def _raw_of(con: Connection) -> dict[str, str]:
 
 @functools.cache
 def _own_raw() -> dict[str, str]:
-    """Returns the SQL of the tables of schema raw in a warehouse that is new."""
+    # as in a new warehouse
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         warehouse = Warehouse(Path(folder) / "audit.duckdb")
         warehouse.apply_schema()
@@ -114,7 +118,7 @@ def _own_raw() -> dict[str, str]:
 
 
 def _lay_out(con: Connection, made: dict[str, str]) -> None:
-    """Makes these tables and views, each after those that it reads, in one transaction."""
+    # each after the relations that it reads, in one transaction
     reads = {name: made.keys() & set(_NAMES.findall(sql)) - {name} for name, sql in made.items()}
     schemas = (f"create schema if not exists {schema}" for schema in sorted({name.partition(".")[0] for name in made}))
     ordered = (made[name].rstrip(";") for name in TopologicalSorter(reads).static_order())
@@ -122,10 +126,10 @@ def _lay_out(con: Connection, made: dict[str, str]) -> None:
 
 
 def _made() -> str:
-    """Returns where the user's cache keeps what this very code makes."""
+    # the name, in the user's cache, of what the present code makes
     return f"{''.join(digest[:16] for digest in made_by().values())}.{version('duckdb')}.relations"
 
 
 def _shape(warehouse: Warehouse) -> str:
-    """Returns where it keeps what it made last of a warehouse of this file name: to compare with, and never run."""
+    # the name of what dbt made last in a warehouse of this file name: it is compared with and never run
     return f"{warehouse.places.file.name}.{_made().removesuffix('relations')}shape"

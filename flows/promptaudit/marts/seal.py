@@ -1,8 +1,8 @@
-"""Seals what a run holds: a hash of every row it landed and of its marts, chained to the seal before it.
+"""Seals the rows of a run: a hash of every row it landed and of its marts, chained to the seal before it.
 
-A seal is made where a run is published. It covers the rows landed since the run's last one, so what an earlier seal holds
-can still be checked. Whoever can write the warehouse could make the whole chain anew: a copy of a seal kept elsewhere (the
-report and the message print it) is what proves more than order.
+A seal is made when a run is published. It covers the rows landed since the run's last seal, so that the contents of an
+earlier seal can still be checked. Anyone who can write the warehouse could make the whole chain again. A copy of a seal
+kept elsewhere (the report and the message print it) proves more than the order.
 """
 
 from __future__ import annotations
@@ -38,21 +38,24 @@ from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.selection import Selection, of_run
 
 OWN = ("seals", "row_digests", "not_derived")
-"""Tables that no seal covers: its own, and what a build makes anew."""
+"""Tables that no seal covers: the seals' own, and one that each build makes again."""
 SEALED = tuple(table for table in TABLES if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""
 OF_RUNS, OF_CANDIDATES, OF_COMPARISONS = "audit_run_id", "candidate_run_id", "comparison_id"
 IN_FILES = ("dim_baselines", "dim_nights", "rpt_latest", "rpt_not_derived")
-"""Views whose rows a reader of Parquet needs to choose runs: nights, pinned runs, each audit's newest scorecard."""
+"""Views that readers of Parquet need to choose runs: nights, pinned runs, each audit's newest scorecard."""
 FAILED = "failed_predictions"
-"""The table to which a row of raw.predictions moves, as it is, when its cell is asked again under the same id."""
+"""The table that a row of raw.predictions moves to, unchanged, when its cell is asked again under the same id."""
 BY_COMPARING = "staging.stg_comparisons"
-"""The view that a build of comparisons makes."""
+"""The view that a build of comparisons creates."""
 
 
 class SealedRows(TypedDict):
-    """What a manifest says of the rows of a run, or of a comparison, in a table; a seal that adds none has no `sha256`."""
+    """The entry of a manifest for the rows of a run, or of a comparison, in a table.
+
+    `sha256` is None in the entry of a table to which the seal adds no rows.
+    """
 
     n_rows: int
     sha256: str | None
@@ -60,13 +63,13 @@ class SealedRows(TypedDict):
 
 
 class SealedTable(SealedRows):
-    """What a manifest says of a run's rows in a table of raw, and how many of them the seal adds."""
+    """The entry of a manifest for a run's rows in a table of raw. `n_new` is the number of rows that the seal adds."""
 
     n_new: int
 
 
 class Entries(TypedDict):
-    """The entries of a manifest: rows by table, of comparisons by their id; views with the hash of their SQL."""
+    """The entries of a manifest: rows by table, comparisons by their id, and views with the hash of their SQL."""
 
     state: str | None
     finished_at: str | None
@@ -90,7 +93,7 @@ EMPTY: Entries = {
     "derived_at": None,
     "derived_by": None,
 }
-"""The entries of a manifest that has none."""
+"""The entries of a run without a seal."""
 NOTHING = pl.DataFrame(
     {"row_high": [], "row_low": [], "key": []}, schema=dict.fromkeys(("row_high", "row_low", "key"), pl.UInt64())
 )
@@ -98,7 +101,7 @@ NOTHING = pl.DataFrame(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
-    """A seal as it landed; `manifest` is its text, which the hash is over."""
+    """A seal as it landed. The hash is over `manifest`, which is kept as text."""
 
     audit_run_id: str
     seal_index: int
@@ -110,7 +113,7 @@ class Seal:
 
     @property
     def entries(self) -> Entries:
-        """Returns the entries of the manifest."""
+        """Parses the entries of the manifest."""
         return _read(self.manifest)
 
 
@@ -121,7 +124,7 @@ def _read(manifest: str) -> Entries:
 
 
 def seal_of(row: Seal) -> str:
-    """Returns the hash that a seal's row should have."""
+    """Computes the hash that a seal's row should have."""
     return sha256_of(
         row.previous_seal,
         str(row.seal_index),
@@ -133,7 +136,7 @@ def seal_of(row: Seal) -> str:
 
 
 def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
-    """Returns the chain in order, or one run's part of it."""
+    """Reads the chain in order, or one run's part of it."""
     rows = con.execute(
         "select audit_run_id, seal_index, reason, manifest, previous_seal, seal, sealed_at from raw.seals "
         "where audit_run_id = coalesce($run, audit_run_id) order by seal_index",
@@ -143,13 +146,13 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
 
 
 def has_seals(con: Connection) -> bool:
-    """Returns whether a file has its table of seals, which somebody may have dropped."""
+    """Tells whether a file has the table of seals, which somebody may have dropped."""
     there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
     return bool(con.execute(there).fetchall())
 
 
 def marts(con: Connection) -> dict[str, str]:
-    """Returns each mart of the project that is a table here, with the column that says whose run a row is."""
+    """Maps each mart that is a table here to the column that holds the run of a row."""
     tables = con.execute(
         "select table_name from information_schema.tables "
         "where table_schema = 'marts' and table_type = 'BASE TABLE' order by all"
@@ -158,18 +161,18 @@ def marts(con: Connection) -> dict[str, str]:
 
 
 def views_in_files(con: Connection) -> list[str]:
-    """Returns the views of marts that are published as a file too, and that are here; each is of all runs together."""
+    """Lists the marts that are views here and are also published as a file; each file holds all runs together."""
     there = views(con)
     return [view for view in IN_FILES if f"marts.{view}" in there]
 
 
 def compares(mart: str) -> bool:
-    """Returns whether a mart holds runs against each other: each comparison in it is sealed by itself."""
+    """Tells whether a mart compares runs with each other. Each comparison in it is sealed by itself."""
     return OF_COMPARISONS in grains().get(mart, ())
 
 
 def views(con: Connection) -> dict[str, str]:
-    """Returns each view with the sha256 of its SQL."""
+    """Maps each view to the sha256 of its SQL."""
     rows = con.execute(
         "select schema_name || '.' || view_name, sql from duckdb_views() where not internal and not temporary order by all"
     ).fetchall()
@@ -177,7 +180,7 @@ def views(con: Connection) -> dict[str, str]:
 
 
 def row_counts(con: Connection) -> dict[str, dict[str, int]]:
-    """Returns how many rows each run has in each table of raw that seals cover."""
+    """Counts the rows of each run in each table of raw that seals cover."""
     parts = [
         f"select audit_run_id, '{table}' as name, count(*) from raw.{table} group by all"  # noqa: S608 - ours
         for table in SEALED
@@ -192,11 +195,11 @@ def row_counts(con: Connection) -> dict[str, dict[str, int]]:
 def seal_runs(
     con: Connection, derived: Collection[str] = (), compared: Collection[str] = (), erased: Collection[str] = ()
 ) -> None:
-    """Seals, in one transaction, each run that is not running and has what no seal covers: rows, a state, marts.
+    """Seals, in one transaction, each run that is not running and has rows, a state or marts that no seal covers.
 
-    `derived` are runs whose marts are new, but for comparisons, which `compared` names; `erased` runs whose rows were rewritten
-    without their texts, which only a seal with that reason may do to rows that an earlier one covers. All else stays sealed
-    as it was, whatever was done to it since.
+    `derived` are runs whose marts are new, except for comparisons, which `compared` names. `erased` are runs whose rows
+    were rewritten without their texts; only a seal with that reason may do this to rows that an earlier one covers.
+    Everything else stays sealed as it was, whatever was done to it since.
     """
     chain = seals(con)
     last = {seal.audit_run_id: seal for seal in chain}
@@ -235,7 +238,7 @@ def seal_runs(
         head |= {"derived_at": finished_at if run in derived else entries["derived_at"]}
         head |= {"derived_by": made_by() if run in derived else entries["derived_by"]}
         of_run, comparisons = entries["marts"], entries["comparisons"]
-        # the first seal has them whoever derived them, and when
+        # the first seal has them, no matter who derived them and when
         if state is not None and (before is None or run in derived or run in erased):
             of_run = _entries(con, OF_RUNS, run)
         new = new_comparisons.get(run, set()) | (set(comparisons) if run in erased else set())
@@ -245,12 +248,12 @@ def seal_runs(
 
 
 def n_sealed(entries: Entries, table: str) -> int:
-    """Returns how many rows of a table of raw a run had when it was sealed."""
+    """Gives how many rows of a table of raw a run had when it was sealed."""
     return entries["raw"][table]["n_rows"] if table in entries["raw"] else 0
 
 
 def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has_compared: bool) -> dict[str, Any]:
-    """Returns the views, and the project that made them, which is known after a build of all; comparing makes one anew."""
+    # which project made the views is known only after a build of all; comparing recreates one of them
     if has_built or not chain:
         return {"views": views(con), "views_by": made_by()["dbt_project"] if has_built else None}
     known, there = chain[-1].entries, views(con)
@@ -259,7 +262,6 @@ def _views_as_sealed(con: Connection, chain: list[Seal], *, has_built: bool, has
 
 
 def _entries(con: Connection, column: str, value: str) -> dict[str, SealedRows]:
-    """Returns what there is to say of the rows of a run, or of a comparison, in each mart."""
     entries: dict[str, SealedRows] = {}
     for mart in marts(con):
         if compares(mart) == (column == OF_COMPARISONS):
@@ -314,16 +316,17 @@ def _seal(
 
 
 def sealed_columns(con: Connection, table: str) -> tuple[str, ...]:
-    """Returns the columns of a raw table that a row's digest is over."""
+    """Lists the columns of a raw table that are part of a row's digest."""
     return tuple(
         name for name in columns_of(con, Selection(relation=f"raw.{table}")) if name not in MUTABLE.get(table, ())
     )
 
 
 def covered_rows(con: Connection, run: str, table: str, retired: Selection | None = None) -> pl.DataFrame:
-    """Returns digests of every row that the seals of a run cover, with the seal's index: `seal_index` beside the words.
+    """Reads the digests of every row that the seals of a run cover, with the index of the seal in column `seal_index`.
 
-    Those of raw.predictions that stand as they were in raw.failed_predictions, or `retired` from there, are left out.
+    It leaves out rows of raw.predictions that stand unchanged in raw.failed_predictions, or were retired from it
+    (`retired`).
     """
     rows = con.execute(
         "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ? order by seal_index",
@@ -338,13 +341,14 @@ def covered_rows(con: Connection, run: str, table: str, retired: Selection | Non
 
 
 def _has_failed(con: Connection) -> bool:
-    """Returns whether a file has the table, which a copy by an earlier version lacks."""
+    # a copy by an earlier version has no such table
     there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = $name"
     return bool(con.execute(there, {"name": FAILED}).fetchall())
 
 
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
-    """Returns rows that no seal covers, rewritten ones too, and how many keys seals cover with these."""
+    # rows that no seal covers (rewritten ones too, if `is_rewritten`), and how many keys are covered once these are
+    # sealed
     now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
     before = covered_rows(con, run, table)
     fresh = now_there.join(before, on="key", how="anti")

@@ -1,4 +1,4 @@
-"""Takes back figures that break a rule of the project, where they stand: whoever reads them finds NULL and why."""
+"""Sets figures that break a rule of the project to NULL, where they are stored, and reports why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENDS = ("_low", "_high")
 
 
 class BrokenRule(NamedTuple):
-    """A rule about a figure, and which rows of its relation break it, as a condition of SQL."""
+    """A rule about a figure, and a condition in SQL for the rows of its relation that break it."""
 
     rule: str
     relation: str
@@ -23,11 +23,11 @@ class BrokenRule(NamedTuple):
 
 
 Found = dict[str, str | None]
-"""A `measure` that a group has not, the group as it was `told_as`, the `relation` where a figure was taken back, the `reason`."""
+"""A missing figure: the `measure`, its group (`told_as`), the `relation` if it was set to NULL, and the `reason`."""
 
 
 def of_failures(failures: Iterable[Failure]) -> list[Found]:
-    """Returns measures that raised on a group."""
+    """Lists the measures that raised an error on a group."""
     return [
         {"measure": each.function, "relation": None, "told_as": each.told_as, "reason": each.reason}
         for each in failures
@@ -35,7 +35,7 @@ def of_failures(failures: Iterable[Failure]) -> list[Found]:
 
 
 def settle(con: Connection, tests: Iterable[Any]) -> list[Found]:
-    """Has the figures NULL that broke these tests of dbt, each as it compiled it, with the ends of their intervals."""
+    """Sets the figures that broke these compiled tests of dbt to NULL, with the ends of their intervals."""
     return [each for test in tests for rule in _broken(con, test) for each in _take_back(con, rule)]
 
 
@@ -52,7 +52,7 @@ def _broken(con: Connection, test: Any) -> list[BrokenRule]:  # noqa: ANN401 - a
 def _take_back(con: Connection, broken: BrokenRule) -> list[Found]:
     is_view = "select 1 from duckdb_views() where schema_name || '.' || view_name = $name"
     if con.execute(is_view, {"name": ".".join(broken.relation.replace('"', "").split(".")[-2:])}).fetchall():
-        return []  # its figures are those of the table that it reads, and taken back there
+        return []  # it shows the figures of the table that it reads, where they are set to NULL
     there = {name for name, *_ in con.execute(f"describe {broken.relation}").fetchall()}
     keys = ", ".join(f"'{key}': {key}" for key in KEYS if key in there)
     groups = con.execute(

@@ -1,7 +1,7 @@
-"""Builds the dbt project for the runs it is given, in a child process that reads the project once a command.
+"""Builds the dbt project for some runs, in a child process that reads the project once per command.
 
-The child (`promptaudit.marts.dbt_child`) lets go of DuckDB after each build. A command that will build starts it early, else the
-first build does.
+The child (`promptaudit.marts.dbt_child`) closes DuckDB after each build. A command that will build starts it early;
+otherwise the first build does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Part = Literal["up_to_formats", "after_formats", "nights", "comparisons", "pilot
 
 
 class Selection(NamedTuple):
-    """What a build selects of the project, in dbt's own words, and what of that it leaves out."""
+    """The nodes of the project that a build selects and excludes, in dbt's own words."""
 
     select: tuple[str, ...]
     exclude: tuple[str, ...] = ()
@@ -49,14 +49,15 @@ def transform(
     *,
     command: Command = "build",
 ) -> None:
-    """Builds one part of the project for these runs, and comparisons.
+    """Builds one part of the project for these runs and comparisons.
 
-    Raises WarehouseError naming the model that failed; UntrustedCard or ChangedCode, before anything is built, where answers are
-    to be read by code that the user does not trust as it is.
+    Raises WarehouseError naming the model that failed. Raises UntrustedCard or ChangedCode, before anything is built,
+    if answers have to be read by code that the user does not trust as it is.
 
-    `run` leaves out the tests, which are about whole runs, and the events, which are about this warehouse's. Where tables and
-    views are as this very code made them before, in whichever warehouse, views are left as they are, contracts are not checked
-    again, and models that have no rows for these runs are not built; a warehouse that has none of them is given them, empty.
+    The command `run` leaves out the tests, which are about whole runs, and the events, which are about this warehouse.
+    If tables and views are as the present code made them before, in any warehouse, it leaves views as they are, does
+    not check contracts again, and skips models that have no rows for these runs. A warehouse without any tables gets
+    them, empty.
     """
     readers = trusted_readers(own_readers(warehouse, audit_run_ids)) if part in ("up_to_formats", "pilot") else []
     stands = bool(audit_run_ids) and part != "pilot" and relations.stand(warehouse)
@@ -87,10 +88,10 @@ def transform(
 
 
 def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
-    """Holds each of these nights against the nights before it, and then every later night of their audits; returns them all.
+    """Compares each of these nights, and every later night of their audits, with the nights before it; returns them.
 
-    A night rests on the states of those before it. A build of one run that is the newest of its audit has done so itself, and
-    is returned as it is.
+    A night depends on the states of the nights before it. A build of a run that is the newest of its audit has done
+    this already, so that run is only returned.
     """
     nights = [row["audit_run_id"] for row in warehouse.read(sql("marts", "nights_from"), runs=list(audit_run_ids))]
     if len(nights) > 1:
@@ -100,7 +101,7 @@ def judge_nights(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str
 
 
 def _without_rows(warehouse: Warehouse, audit_run_ids: Sequence[str], part: Part) -> list[str]:
-    """Returns what has no rows for these runs where marts stand; comparisons have none unless they are the part."""
+    # comparisons have no rows unless they are the part that is built
     if part != "after_formats":
         return []
     (held,) = warehouse.read(sql("marts", "held_by_runs"), runs=list(audit_run_ids))
@@ -108,6 +109,6 @@ def _without_rows(warehouse: Warehouse, audit_run_ids: Sequence[str], part: Part
 
 
 def own_readers(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> dict[str, str]:
-    """Returns the readers of runs that name code, each with a run and task that it is of."""
+    """Lists the readers of runs that name code, each with one run and task that uses it."""
     rows = warehouse.read(sql("marts", "own_readers"), runs=list(audit_run_ids))
     return {row["reader"]: f"task '{row['task_id']}' of run {row['audit_run_id']}" for row in rows}

@@ -1,4 +1,4 @@
-"""Brings a lake up to the published copy: one transaction, so that a reader sees the whole of one publication."""
+"""Brings a lake up to the published copy in one transaction, so that a reader sees the whole of one publication."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from promptaudit.warehouse.lake import Lake, attached, quoted, vacuum
 
 SCHEMAS = ("raw", "marts")
 KEPT_S = 3600
-"""How long what was replaced is kept, in seconds: a reader in mid-query needs it, and none may read for longer."""
+"""How long replaced files are kept, in seconds. A reader in mid-query needs them, and none may read for longer."""
 PARTS = "lake.main.promptaudit_parts"
-"""The lake's table of what it was brought up to: of each part of a table, its rows and a digest of them."""
+"""The lake's table of its parts: for each part of a table the number of rows and a digest of them."""
 
 
 def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
-    """Brings a lake up to a published copy, then lets go of what is older; returns how many parts of tables changed.
+    """Brings a lake up to a published copy, then removes older files; returns how many parts of tables changed.
 
-    A part is a run's rows, a comparison's, or a whole table that knows neither. `is_erasure`: every table is written anew,
-    and nothing of what was replaced is kept, in the catalog neither. Raises WarehouseError where the lake cannot be reached
-    or written, UsageError where it is another warehouse's: it stays as it was. Raises WarehouseError after an erasure where
-    files lie beside its data that it does not know.
+    A part is the rows of a run or of a comparison, or a whole table that has neither. With `is_erasure` every table is
+    written again, and nothing that was replaced is kept, not even in the catalog. Raises WarehouseError if the lake
+    cannot be reached or written, and UsageError if it belongs to another warehouse: it stays as it was. After an
+    erasure it also raises WarehouseError if files lie beside its data that the lake does not know.
     """
     copy = copy.absolute()
     with attached(lake, is_writer=True, also=[copy]) as con:
@@ -48,7 +48,7 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
 
 
 def _refuse_strangers(con: Connection, lake: Lake) -> None:
-    """Raises UsageError where the lake's runs are another warehouse's: all of them would be replaced."""
+    # all runs of another warehouse's lake would be replaced
     tables = (
         "select 1 from duckdb_tables() where (database_name, schema_name, table_name) = ('lake', 'raw', 'audit_runs')"
     )
@@ -68,7 +68,7 @@ def _refuse_strangers(con: Connection, lake: Lake) -> None:
 
 
 def _unknown_files(con: Connection) -> list[str]:
-    """The Parquet files below the lake's data that are of none of its tables; they may be another lake's, so they stay."""
+    # Parquet files below the lake's data that belong to none of its tables; they may be another lake's, so they stay
     return [
         str(path)
         for (path,) in con.execute(
@@ -78,8 +78,7 @@ def _unknown_files(con: Connection) -> list[str]:
 
 
 class _Writer:
-    """Exchanges the parts of a lake's tables that are not as in the copy. Names are the schema's and dbt's own."""
-
+    # replaces the parts of a lake's tables that differ from the copy; names are the schema's and dbt's own
     def __init__(self, con: Connection, *, is_anew: bool) -> None:
         self._con, self._is_anew = con, is_anew
         for schema in (*SCHEMAS, "main"):
@@ -90,7 +89,7 @@ class _Writer:
             self._parts.setdefault(name, {})[part] = (n, digest)
 
     def write(self) -> int:
-        """Exchanges what is not as in the copy; returns how many parts that were."""
+        # returns how many parts changed
         tables = self._con.execute(
             "select table_schema, table_name from information_schema.tables "
             "where table_catalog = 'published' and list_contains($schemas, table_schema) order by all",
@@ -107,7 +106,7 @@ class _Writer:
         return n_changed
 
     def _keep_parts(self) -> None:
-        """Writes what the lake was brought up to at once: deleting twice in a transaction leaves a file that no table knows."""
+        # written at once: deleting twice in a transaction leaves a file that no table knows
         self._con.execute(f"delete from {PARTS}")  # noqa: S608
         rows = [(name, part, *mark) for name, parts in self._parts.items() for part, mark in parts.items()]
         columns = {f"c{place}": [row[place] for row in rows] for place in range(4)}
@@ -140,7 +139,7 @@ class _Writer:
 
 
 def _let_go(con: Connection, kept_s: int) -> None:
-    """Puts small files together, and lets go of snapshots and files that were replaced so long ago."""
+    # merges small files, and removes snapshots and files that were replaced at least `kept_s` seconds ago
     is_all = kept_s == 0
     con.execute(f"call ducklake_rewrite_data_files('lake', delete_threshold => {0.0 if is_all else 0.3})")
     con.execute("call ducklake_merge_adjacent_files('lake')")

@@ -13,7 +13,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def age_of(text: str) -> timedelta:
-    """Returns the span of time of a text such as `36h`, `2d`, `90m` or `1w`; raises ValueError for any other text and for 0."""
+    """Parses a span of time such as `36h`, `2d`, `90m` or `1w`; raises ValueError for any other text and for 0."""
     age = _AGE.fullmatch(text.strip())
     if age is None or int(age[1]) == 0:
         msg = "an age is a whole number with m, h, d or w, such as 36h or 2d"
@@ -22,7 +22,7 @@ def age_of(text: str) -> timedelta:
 
 
 def sound_age(text: str) -> str:
-    """Returns the text itself where it is a span of time; raises ValueError elsewhere."""
+    """Accepts a text that is a span of time and gives it back unchanged; raises ValueError for any other."""
     age_of(text)
     return text
 
@@ -30,4 +30,4 @@ def sound_age(text: str) -> str:
 Age = Annotated[
     str, AfterValidator(sound_age), WithJsonSchema({"type": "string", "pattern": r"^\s*0*[1-9][0-9]{0,4}\s*[mhdw]\s*$"})
 ]
-"""A span of time of a card."""
+"""A span of time in a card."""

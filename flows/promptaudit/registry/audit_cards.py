@@ -25,7 +25,10 @@ _BLOCK = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 
 
 def sound_block(text: str) -> str:
-    """Returns the name of a block of Prefect's server, `type/name`; raises ValueError for another text, without quoting it."""
+    """Accepts the name of a block of Prefect's server, `type/name`.
+
+    Raises ValueError for others. It does not quote them.
+    """
     if _BLOCK.fullmatch(text) is None:
         msg = "a block is named by its type and name on Prefect's server, such as slack-webhook/oncall; its address stays there"
         raise ValueError(msg)
@@ -48,16 +51,16 @@ class Repetitions(Card):
     )
 
     def of_every_sample(self, *, is_original: bool) -> int:
-        """Returns how often the original wording, or a rephrasing, is asked for each sample."""
+        """Gives how often the original wording, or a rephrasing, is asked for each sample."""
         return self.original if is_original else self.variants
 
     def at_most(self, *, is_original: bool) -> int:
-        """Returns how often it is asked for the samples that it is asked for most: those of `twice` are asked again."""
+        """Gives the most asks of a wording for one sample: one more where `twice` repeats wordings asked once."""
         n = self.of_every_sample(is_original=is_original)
         return n + 1 if n == 1 and self.twice is not None else n
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         if self.twice is not None and self.variants != 1:
             yield f"twice is a share of what is asked once, and variants is {self.variants}; write variants: 1"
 
@@ -90,7 +93,7 @@ class Samples(Card):
     )
 
     def of(self, task_id: str) -> Samples:
-        """Returns the choice that holds for a task: its own where it has one, the audit's elsewhere."""
+        """Builds the choice that holds for a task: the task's own values where it has some, else the audit's."""
         own = self.by_task.get(task_id, SamplesOfTask())
         return Samples(
             limit=self.limit if own.limit is None else own.limit,
@@ -100,11 +103,11 @@ class Samples(Card):
         )
 
     def n_panels(self, n_rows: int) -> int:
-        """Returns in how many panels so many rows go round; 1 where all are asked in every run."""
+        """Counts the panels that so many rows are split into; 1 if all are asked in every run."""
         return 1 if self.each_night is None else max(1, math.ceil(n_rows / self.each_night))
 
     def in_one_run(self, n_rows: int) -> int:
-        """Returns how many of so many rows the largest panel has."""
+        """Counts the rows of the largest panel of so many rows."""
         return math.ceil(n_rows / self.n_panels(n_rows))
 
 
@@ -150,7 +153,7 @@ class FormatLimits(Card):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Returns what to say of a policy that means something else than it did."""
+        """Lists notes to print about a policy whose meaning has changed."""
         if self.policy != "quarantine":
             return ()
         return (
@@ -159,7 +162,7 @@ class FormatLimits(Card):
 
     @property
     def suite(self) -> ExpectationSuite | None:
-        """Returns the suite of a card that is loaded; None where it names none."""
+        """Gives the suite of a loaded card; None if it names none."""
         return self.expectations if isinstance(self.expectations, ExpectationSuite) else None
 
 
@@ -171,7 +174,7 @@ class Budget(Card):
 
 
 def sound_schedule(value: str) -> str:
-    """Returns the text itself where it is a cron expression of five fields; raises ValueError elsewhere."""
+    """Accepts a cron expression of five fields and gives it back unchanged; raises ValueError for any other text."""
     fields = value.split()
     try:
         CronSim(value, datetime(2026, 1, 1, tzinfo=UTC))
@@ -284,7 +287,7 @@ class AuditCard(Card):
     resamples: int = Field(1000, ge=0, le=100_000, description="how many resamples each interval takes")
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         for field in ("tasks", "models", "strategies", "judges"):
             names: Any = getattr(self, field)
             if len(set(names)) != len(names):

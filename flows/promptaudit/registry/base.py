@@ -24,7 +24,7 @@ CODE_SHA256 = (
 
 
 def listed(value: object) -> object:
-    """Returns a list of one for a name alone; anything else as it is."""
+    """Wraps a single name in a list; gives anything else back unchanged."""
     return [value] if isinstance(value, str) else value
 
 
@@ -34,7 +34,7 @@ SomeNames = Annotated[_SomeNames, BeforeValidator(listed, json_schema_input_type
 
 
 class Faults(ValueError):
-    """What fields of a card demand of each other and do not get, one message each."""
+    """The rules between fields of a card that are broken, one message each."""
 
     def __init__(self, messages: Sequence[str]) -> None:
         super().__init__("; ".join(messages))
@@ -49,7 +49,7 @@ class Card(BaseModel):
     )
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get, all of it; nothing for a card that holds together."""
+        """Checks the rules between fields and yields one message for each that is broken; nothing for a sound card."""
         yield from ()
 
     @model_validator(mode="after")
@@ -60,9 +60,9 @@ class Card(BaseModel):
         return self
 
     def canonical_json(self) -> str:
-        """Returns the card as one line of JSON: set fields only, keys sorted, so that equal cards are equal text."""
+        """Writes the card as one line of JSON: set fields only, keys sorted, so that equal cards give equal text."""
         return json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True, ensure_ascii=False)
 
     def fingerprint(self) -> str:
-        """Returns the first 16 hex digits of the sha256 of `canonical_json`."""
+        """Hashes `canonical_json` with sha256 and gives the first 16 hex digits."""
         return hashlib.sha256(self.canonical_json().encode("utf-8", "backslashreplace")).hexdigest()[:16]

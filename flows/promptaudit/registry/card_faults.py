@@ -1,4 +1,4 @@
-"""Checks the fields of a card, and says every fault of them in a line with its place and the nearest right thing."""
+"""Checks the fields of a card and reports every fault in a line with its place and the nearest right word."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Lines = Mapping[tuple[str | int, ...], int]
 
 
 def place_of(file: str, lines: Lines, *path: str | int) -> str:
-    """Returns `file line n` of the field at `path`, or of the nearest thing around it."""
+    """Gives `file line n` of the field at `path`, or of the nearest thing around it."""
     while path and path not in lines:
         path = path[:-1]
     return f"{file} line {lines.get(path, 1)}"
 
 
 def card_of(kind: type[Card], name: str, body: Any, file: str, lines: Lines) -> Card:  # noqa: ANN401 - whatever YAML holds
-    """Returns the card of a kind that a body of YAML holds; raises CardError for each fault of it, all at once."""
+    """Builds the card of a kind from a body of YAML; raises CardError for every fault of it at once."""
     where = functools.partial(place_of, file, lines)
     if not name or len(name) > MAX_ID or not name.isprintable():
         msg = f"{where(name)}: a card's id is 1 to 200 printable characters, found {name!r}"
@@ -49,10 +49,8 @@ def card_of(kind: type[Card], name: str, body: Any, file: str, lines: Lines) -> 
 
 
 def _one_a_field(name: str, errors: Iterable[ErrorDetails], lines: Lines) -> list[ErrorDetails]:
-    """Returns the most telling error of each field, and none of what is wrong only because a part of it is.
-
-    A field of several forms has errors of each form.
-    """
+    # keeps the most telling error of each field, and drops errors of a whole that is wrong only because a part is;
+    # a field that may have several forms has errors of each form
     of_field: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
     for error in errors:
         path = (name, *error["loc"])
@@ -70,7 +68,7 @@ def _one_a_field(name: str, errors: Iterable[ErrorDetails], lines: Lines) -> lis
 
 
 def _messages(kind: type[Card], name: str, error: ErrorDetails, lines: Lines, where: Callable[..., str]) -> list[str]:
-    """Returns what is wrong with a field, or all that the fields of a mapping demand of each other."""
+    # one message, or one for each rule between fields that is broken
     path: tuple[str | int, ...] = ()
     for index, part in enumerate(error["loc"], start=1):
         is_form = isinstance(part, str) and (name, *path, part) not in lines  # its name stands in no file
@@ -98,7 +96,7 @@ def _model_at(kind: type[Card], path: tuple[str | int, ...]) -> type[Card]:
         annotation = getattr(model.model_fields.get(str(part)), "annotation", None)
         candidates = [annotation, *getattr(annotation, "__args__", ())]
         cards = [candidate for candidate in candidates if isinstance(candidate, type) and issubclass(candidate, Card)]
-        # of several forms the first: each has an error of its own, and the first one's is told
+        # of several forms the first: each has an error of its own, and the first one's is shown
         model = next(iter(cards), model)
     return model
 

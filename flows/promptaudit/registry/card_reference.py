@@ -1,4 +1,4 @@
-"""Writes the reference of the cards' fields, made from the same schemas that editors check cards by."""
+"""Writes the reference of the cards' fields, from the same schemas that editors check cards by."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Schema = Mapping[str, Any]
 
 
 def reference() -> str:
-    """Returns the fields of every kind of card as Markdown: a table a card, and one for each part that has fields."""
+    """Writes the fields of every kind of card as Markdown: one table per card, and one for each part with fields."""
     parts = ["# Fields of the cards", *(line for kind in KINDS for line in _of_kind(kind))]
     return "\n\n".join(parts) + "\n"
 
@@ -54,7 +54,6 @@ def _default(name: str, field: Schema, card: Schema) -> str:
 
 
 def _type(schema: Schema) -> str:
-    """Returns in words what a value may be."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
@@ -90,5 +89,5 @@ def _scalar(schema: Schema) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Returns a text as a cell of a table holds it."""
+    # for a cell of a table
     return text.replace("|", "\\|").replace("\n", " ")

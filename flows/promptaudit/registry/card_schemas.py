@@ -1,4 +1,4 @@
-"""Derives the JSON Schema of card files from the cards' models, for editors and other tools."""
+"""Derives the JSON Schema of card files from the models of the cards, for editors and other tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptaudit.registry.registry import KINDS
 NULL = {"type": "null"}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-# A card's scalars are text as it is written, so that a quoted number is a number, and a number is a text where one is wanted.
+# A card's scalars are text as written, so a quoted number is a number, and a number is a text where a text is wanted.
 # A keyword of JSON Schema holds for its own type alone: `pattern` for texts, `minimum` for numbers.
 _WHOLE = r"^\s*[+-]?[0-9](_?[0-9])*(\.0*)?\s*$"
 _NUMBER = r"^\s*[+-]?([0-9](_?[0-9])*\.?([0-9](_?[0-9])*)?|\.[0-9](_?[0-9])*)([eE][+-]?[0-9]+)?\s*$"
@@ -28,8 +28,7 @@ _YES_OR_NO = "^({})$".format(
 
 
 class _CardSchema(GenerateJsonSchema):
-    """Writes schemas that take what a card's YAML may hold, without titles made from names."""
-
+    # its schemas accept what a card's YAML may hold, and have no titles made from names
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
         return {**super().str_schema(schema), "type": ["string", "number", "boolean"]}
 
@@ -49,7 +48,7 @@ class _CardSchema(GenerateJsonSchema):
         }
 
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
-        """Refuses keys that do not fit their pattern, which pydantic's own schema lets pass with any value."""
+        # refuses keys that do not fit their pattern; pydantic's own schema lets them pass with any value
         keys = {name: value for name, value in self.generate_inner(schema["keys_schema"]).items() if name != "type"}
         values = self.generate_inner(schema["values_schema"])
         return {"type": "object", "propertyNames": keys, "additionalProperties": values or True}
@@ -63,11 +62,12 @@ class _CardSchema(GenerateJsonSchema):
 
 
 def file_schema(kind: str) -> dict[str, Any]:
-    """Returns the JSON Schema (draft 2020-12) of a card file of a kind: each id to a card, unknown fields refused.
+    """Builds the JSON Schema (draft 2020-12) of a card file of a kind: each id to a card, unknown fields refused.
 
-    `kind` is a key of KINDS. The schema holds the fields, their types, ranges and descriptions, and accepts every shorthand
-    that a card may use. What fields demand of each other it leaves to `validate`. A file without cards is sound. Of a value
-    that may be of several types, only the form of its own type is held against it, so that each fault in it is told by itself.
+    `kind` is a key of KINDS. The schema holds the fields, their types, ranges and descriptions, and accepts every
+    shorthand that a card may use. It leaves rules between fields to `validate`. A file without cards is sound. If a
+    value may be of several types, it is checked only against the form of its own type, so that each fault in it is
+    reported by itself.
     """
     fields = fields_schema(kind)
     parts = {name: _by_type(part) for name, part in fields.pop("$defs").items()}
@@ -75,7 +75,7 @@ def file_schema(kind: str) -> dict[str, Any]:
 
 
 def fields_schema(kind: str) -> dict[str, Any]:
-    """Returns the same schema with the forms that a value may have as a list, `anyOf`, for whoever describes them."""
+    """Builds the schema that still lists the forms a value may have as `anyOf`, for pages that describe them."""
     card = KINDS[kind].model_json_schema(schema_generator=_CardSchema)
     parts = {name: _untitled(part) for name, part in card.pop("$defs", {}).items()}
     return {
@@ -90,7 +90,7 @@ def fields_schema(kind: str) -> dict[str, Any]:
 
 
 def _by_type(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
-    """Returns a schema whose objects and lists are told from other forms by their type, where there is one form of it."""
+    # where only one form is an object, or a list, `anyOf` becomes a choice by the value's type
     if isinstance(schema, list):
         return [_by_type(part) for part in schema]
     if not isinstance(schema, dict):
@@ -100,7 +100,6 @@ def _by_type(schema: Any) -> Any:  # noqa: ANN401 - any part of a schema
 
 
 def _chosen(forms: list[Any]) -> dict[str, Any]:
-    """Returns a schema that holds a value against the form of its type."""
     if len(others := [form for form in forms if form != NULL]) < len(forms):
         return {"if": NULL, "else": _chosen(others)}
     for kind in ("object", "array"):
@@ -112,12 +111,12 @@ def _chosen(forms: list[Any]) -> dict[str, Any]:
 
 
 def _type(form: dict[str, Any]) -> str | None:
-    """Returns the one type of a form; a card's part, which is referred to, is an object."""
+    # None if a form has several types; a card's part, which is referred to, is an object
     return "object" if "$ref" in form else form.get("type") if isinstance(form.get("type"), str) else None
 
 
 def summary(kind: str) -> str:
-    """Returns the first sentence of what a card of a kind is."""
+    """Gives the first sentence of the docstring of a kind's card."""
     return re.split(r"(?<=\.)\s", (KINDS[kind].__doc__ or "").strip(), maxsplit=1)[0]
 
 

@@ -1,7 +1,7 @@
-"""The cards: frozen, every field described, unknown keys refused.
+"""Collects the cards: frozen, every field described, unknown keys refused.
 
-A card is data: it holds no code and no raw engine argument. It may name code, a function or a command, which runs once its user
-has trusted it (`promptaudit.cards.trust`).
+A card is data: it holds no code and no raw engine argument. It may name code, a function or a command, which runs once
+its user has trusted it (`promptaudit.cards.trust`).
 """
 
 from promptaudit.registry.audit_cards import (

@@ -28,27 +28,30 @@ class PromptauditError(Exception):
 
     exit_code = 2
     quotes: tuple[str, ...] = ()
-    """What of the line is a text of others that leaves this machine with it nowhere: an answer of a model."""
+    """Parts of the line that quote somebody else's text, such as a model's answer.
+
+    They are removed where the line leaves this machine.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
 
     def __str__(self) -> str:
-        """Returns the kind of error and its line."""
+        """Writes the kind of error and its line."""
         return f"{type(self).__name__}: {super().__str__()}"
 
     @property
     def errors(self) -> tuple[PromptauditError, ...]:
-        """Returns the errors that this one stands for: itself."""
+        """Lists the errors that this one stands for: only itself."""
         return (self,)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Returns what the command shows: one line an error."""
+        """Lists the lines that the command shows: one line an error."""
         return tuple(str(error) for error in self.errors)
 
     def at(self, where: str) -> PromptauditError:
-        """Returns the same error with the place it comes from in front."""
+        """Makes the same error with the place it comes from in front."""
         return type(self)(f"{where}: {super().__str__()}")
 
 
@@ -61,15 +64,15 @@ class CardError(PromptauditError):
 
 
 class UnknownCard(CardError):
-    """A name no card has."""
+    """A name that no card has."""
 
 
 class UntrustedCard(CardError):
-    """A card of others that would send a key to a host nobody has trusted with it, or call code that nobody has trusted."""
+    """A card from elsewhere that would send a key to a host, or call code, that the user has not trusted."""
 
 
 class ChangedCode(CardError):
-    """Code that was trusted and is not as it was."""
+    """Code that was trusted and has changed since."""
 
 
 class DataError(PromptauditError):
@@ -85,7 +88,7 @@ class WarehouseLocked(WarehouseError):
 
 
 class BrokenFile(WarehouseError):
-    """A file that processes share, or of a spool, and that does not hold what it should."""
+    """A file that processes share, or a spool's file, without the contents that it should have."""
 
 
 class MeasureError(PromptauditError):
@@ -119,21 +122,21 @@ class SeveralErrors(PromptauditError):
         self.exit_code = min(error.exit_code for error in errors)
 
     def __str__(self) -> str:
-        """Returns one line an error."""
+        """Writes one line an error."""
         return "\n".join(self.lines)
 
     @property
     def errors(self) -> tuple[PromptauditError, ...]:
-        """Returns the errors, in the order in which they were found."""
+        """Lists the errors in the order in which they were found."""
         return self._errors
 
     def at(self, where: str) -> PromptauditError:
-        """Returns the same errors, each with the place it comes from in front."""
+        """Makes the same errors, each with the place it comes from in front."""
         return SeveralErrors([error.at(where) for error in self._errors])
 
 
 def raise_all(errors: Iterable[PromptauditError]) -> None:
-    """Raises one error as it is and several as SeveralErrors, equal lines once; does nothing where there are none."""
+    """Raises one error as it is and several as SeveralErrors, equal lines once; does nothing without any."""
     different = {line: error for error in errors for line in (str(error),)}
     if len(different) == 1:
         raise next(iter(different.values()))
@@ -142,7 +145,7 @@ def raise_all(errors: Iterable[PromptauditError]) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns `; nearest: x` for the closest known name, else the first few known ones, else an empty text."""
+    """Suggests the closest known name, `; nearest: x`, else the first eight known ones; empty if none is known."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if close:

@@ -1,4 +1,4 @@
-"""Reads suites of Great Expectations that audit cards name: JSON, as `suite.to_json_dict()` writes it, and nothing that runs."""
+"""Reads the suites of Great Expectations that audit cards name: JSON from `suite.to_json_dict()`. It runs no code."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ SUMMARY_COLUMNS: Mapping[str, str] = {
     "n_distinct_completions": "distinct completions",
     "n_outside_labels": "valid answers whose label is none of the task's",
 }
-"""The columns of the summary that formats are checked by, a row a model and prompt variant."""
+"""The columns of the summary that formats are checked by. It has one row per model and prompt variant."""
 KEPT = {"type", "kwargs", "severity", "notes", "description"}
 DROPPED = {"id", "meta", "rendered_content"}
-"""What Great Expectations writes of an expectation beside it, and nothing here needs."""
+"""Fields that Great Expectations writes beside an expectation and that are not used here."""
 QUOTE = '"'
 MOST_SHOWN = 120  # of an expectation, in characters
 AS_WRITTEN = "as `json.dumps(suite.to_json_dict())` of Great Expectations writes it"
@@ -51,7 +51,10 @@ class Expectation(Card):
 
     @property
     def call(self) -> str:
-        """Returns it as a call, `expect_column_max_to_be_between(column=empty_rate, max_value=0)`, cut off where it is long."""
+        """Writes the expectation as a call, such as `expect_column_max_to_be_between(column=empty_rate, max_value=0)`.
+
+        Calls of more than 120 characters are cut off.
+        """
         given = [f"{name}={json.dumps(value).strip(QUOTE)}" for name, value in self.kwargs.items()]
         text = f"{self.type}({', '.join(given)})"
         return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
@@ -65,12 +68,15 @@ class ExpectationSuite(Card):
     expectations: tuple[Expectation, ...] = Field(min_length=1, max_length=MOST, description="its expectations")
 
     def place(self, index: int) -> str:
-        """Returns where an expectation stands, the first of index 0."""
+        """Says where an expectation stands in its file; index 0 is the first."""
         return f"{self.file} expectation {index + 1}"
 
 
 def read_suite(root: Path, file: str) -> ExpectationSuite:
-    """Returns the suite of a file in a registry folder; raises CardError, in a line, for one that cannot be read or is none."""
+    """Reads the suite of a file in a registry folder.
+
+    Raises CardError in one line if it cannot be read or is no suite.
+    """
     path = (root / file).resolve()
     if not path.is_relative_to(root.resolve()):
         msg = f"{file} leaves the registry {root}"

@@ -1,4 +1,4 @@
-"""The extras of the package, and the line that tells of one that is not installed."""
+"""Lists the extras of the package, and writes the line about an extra that is not installed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ MODULES = {
     "s3": "s3fs",
     "xlsx": "openpyxl",
 }
-"""By extra, a module that it alone brings."""
+"""Maps each extra to a module that no other part of the installation brings."""
 COMPARED_AS_FORMULAS = ("math_equal", "math_boxed")
 """Scoring methods that need `math`."""
 
 
 def is_installed(extra: str) -> bool:
-    """Returns whether the packages of an extra are installed; a folder of their name in the current one is no package."""
+    """Tells whether the packages of an extra are installed.
+
+    A folder of that name in the current folder does not count.
+    """
     try:
         found = importlib.util.find_spec(MODULES[extra])
     except ModuleNotFoundError:
@@ -32,11 +35,11 @@ def is_installed(extra: str) -> bool:
 
 
 def needs_extra(what: str, extra: str) -> str:
-    """Returns the line that says what needs an extra, and the command that installs it."""
+    """Writes the line that says what needs an extra, and the command that installs it."""
     return f"{what} needs the extra `{extra}`: python -m pip install 'promptaudit[{extra}]'"
 
 
 def refused_scoring(methods: Iterable[str]) -> UsageError | None:
-    """Returns the error of scoring methods of which one needs an extra that is not installed."""
+    """Makes the error for scoring methods if one of them needs an extra that is not installed; None otherwise."""
     needing = next((method for method in methods if method in COMPARED_AS_FORMULAS), None)
     return None if needing is None or is_installed("math") else UsageError(needs_extra(needing, "math"))

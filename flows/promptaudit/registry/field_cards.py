@@ -1,4 +1,4 @@
-"""Defines the fields of extraction: what of a JSON object in an answer is read, and by which rule it is right."""
+"""Defines the fields of extraction: what is read from a JSON object in an answer, and the rule that scores it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptaudit.registry.base import Card, Name
 
 FieldRule = Literal["exact", "number", "date", "one_of", "token_f1"]
 ALL_FIELDS = "all_fields"
-"""The scoring method by which an answer is right where every field is."""
+"""The scoring method by which an answer is right if every field is."""
 MAX_FIELDS = 50
 
 
@@ -39,7 +39,7 @@ class FieldCard(Card):
     gold: Name | None = Field(None, description="column of the gold value; default: the field's name")
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         if (self.rule == "one_of") != bool(self.values):
             yield "values are of the rule one_of, which needs them"
         if any(value != value.strip() for value in self.values):
@@ -48,7 +48,7 @@ class FieldCard(Card):
             yield "at_least is of the rule token_f1"
 
     def reader(self) -> dict[str, Any]:
-        """Returns what reading the field needs, as readers in the warehouse have it."""
+        """Gives the part of the field that readers in the warehouse need to read it."""
         return self.model_dump(mode="json", exclude={"gold", "description"}, exclude_defaults=True)
 
 

@@ -1,4 +1,4 @@
-"""The columns a gate's rules may name, from the contracts of the marts and the `meta` of their measures."""
+"""Collects the columns that a gate's rules may name, from the contracts of marts and the `meta` of measures."""
 
 from __future__ import annotations
 
@@ -13,38 +13,44 @@ TEMPERATURE = "paraphrase_temperature"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """What rules may name of one mart: `keys` are texts that tell rows apart; figures, flags and temperatures follow."""
+    """The columns of one mart that rules may name.
+
+    `keys` are texts that distinguish rows; the others come from its contract.
+    """
 
     table: str
     keys: tuple[str, ...]
 
     @property
     def columns(self) -> Mapping[str, MartColumn]:
-        """Returns the columns of the mart's contract by name."""
+        """Maps the names in the mart's contract to their columns."""
         return mart_columns(self.table)
 
     @property
     def figures(self) -> Mapping[str, Range]:
-        """Returns the columns with a unit, each with the least and the most that a limit on it may be."""
+        """Maps the columns with a unit to the least and the most that a limit on each may be."""
         return {name: column.limits for name, column in self.columns.items() if column.unit is not None}
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Returns the columns that are true or false."""
+        """Lists the columns that are true or false."""
         return tuple(name for name, column in self.columns.items() if column.data_type == "boolean")
 
     @property
     def temperatures(self) -> tuple[str, ...]:
-        """Returns the column of the paraphrase temperature, a number that tells rows apart, where there is one."""
+        """Lists the column of the paraphrase temperature, a number that distinguishes rows.
+
+        Empty if the mart has none.
+        """
         return (TEMPERATURE,) if TEMPERATURE in self.columns else ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Returns every column that a condition may name."""
+        """Lists every column that a condition may name."""
         return (*self.keys, *self.temperatures, *self.flags, *self.figures)
 
     def interval_of(self, figure: str) -> tuple[str, str, str] | None:
-        """Returns the column of the estimate that an interval belongs to, and of both ends; None for what has no interval."""
+        """Gives the columns of an interval: its estimate and its two ends; None for a figure without an interval."""
         measure = next((figure.removesuffix(end) for end in ENDS if figure.endswith(end)), figure)
         low, high = (measure + end for end in ENDS)
         if low not in self.figures:
@@ -87,12 +93,12 @@ OF_LABELS = (
 
 
 def compared_as(measure: str) -> str:
-    """Returns the name that comparisons have for a measure: accuracy by a rule that looks at the label alone is micro_f1."""
+    """Gives the name of a measure in comparisons: accuracy by a rule that looks only at the label is micro_f1."""
     return MICRO_F1 if measure in OF_LABELS else measure
 
 
 @functools.cache
 def compared_measures() -> tuple[str, ...]:
-    """Returns the measures that a verdict rule may name: those that comparisons have a row for."""
+    """Lists the measures that a verdict rule may name: every measure with a row in comparisons."""
     own = dict.fromkeys(column.compared for column in mart_columns("rpt_audit").values() if column.compared is not None)
     return (*own, COUNTED, *BY_METHOD, "cost_usd", "latency_ms")

@@ -1,4 +1,4 @@
-"""Defines the parsed rules of a gate: frozen, comparable, written back as the grammar has them."""
+"""Defines the parsed rules of a gate: frozen, comparable, and written back in the grammar's words."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ _BARE = re.compile(r"[^\s\"<>=!\x00-\x1f\x7f]+")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the rows of a rule: a column against a text, a number or yes and no; `op` is one of < <= > >= = !=."""
+    """A condition on the rows of a rule: a column against a text, a number or a boolean.
+
+    `op` is one of < <= > >= = !=.
+    """
 
     column: str
     op: str
     value: str | float | bool
 
     def __str__(self) -> str:
-        """Returns the condition as the grammar writes it."""
+        """Writes the condition in the grammar's words."""
         return f"{self.column} {self.op} {_written(self.value)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueRule:
-    """A limit on a column: `column` is the rule's word for `figure` of marts.`columns.table`."""
+    """A limit on a column: `column` is the rule's word for column `figure` of the mart `columns.table`."""
 
     column: str
     op: str
@@ -51,11 +54,14 @@ class ValueRule:
 
     @property
     def table(self) -> str:
-        """Returns the mart that the rule reads."""
+        """Names the mart that the rule reads."""
         return self.columns.table
 
     def __str__(self) -> str:
-        """Returns the rule as the grammar writes it: equal for rules that mean the same, whatever their spaces."""
+        """Writes the rule in the grammar's words.
+
+        Rules that mean the same give the same text, whatever their spaces.
+        """
         return f"{self.column} {self.op} {_written(self.limit)}{_at(self.conditions)}"
 
 
@@ -70,23 +76,23 @@ class VerdictRule:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """Returns the verdicts that no row may have."""
+        """Lists the verdicts that no row may have."""
         return (self.verdict,)
 
     def is_of(self, model_id: str) -> bool:
-        """Returns whether it is about a model of the nights: every one that is no judge."""
+        """Tells whether the rule covers a model of the nights: every model that is no judge."""
         return not model_id.startswith(JUDGE)
 
     def said_of(self, n: int) -> str:
-        """Returns its verdict of so many figures, in words."""
+        """Writes its verdict on so many figures, in words."""
         return f"{'is' if n == 1 else 'are'} {self.verdict}"
 
     def is_about(self, measure: str) -> bool:
-        """Returns whether the rule selects a measure of rpt_run_comparisons or of rpt_night_verdicts."""
+        """Tells whether the rule selects a measure of rpt_run_comparisons or of rpt_night_verdicts."""
         return _is_about(self.measure, measure, are_changed=self.verdict == "changed")
 
     def __str__(self) -> str:
-        """Returns the rule as the grammar writes it."""
+        """Writes the rule in the grammar's words."""
         on = "" if self.measure is None else f" on {_written(self.measure)}"
         against = "" if self.reference == LAST_NIGHT else f" against {_written(self.reference)}"
         return f"no {self.verdict}{on}{against}{_at(self.conditions)}"
@@ -94,7 +100,7 @@ class VerdictRule:
 
 @dataclass(frozen=True, slots=True)
 class SameRule:
-    """A bound that the interval of every difference from a run must keep to: on either side, or on the bad one alone.
+    """A bound for the interval of every difference from a run: on both sides, or on the bad one alone.
 
     `limit` is None for the smallest effect that counts by the audit's card.
     """
@@ -106,13 +112,17 @@ class SameRule:
     conditions: tuple[Condition, ...]
 
     def is_about(self, measure: str) -> bool:
-        """Returns whether the rule selects a measure of rpt_run_comparisons; without one all but what has no interval or side."""
+        """Tells whether the rule selects a measure of rpt_run_comparisons.
+
+        Without a measure of its own it selects all that have an interval and a better side; two-sided it also selects
+        label_churn.
+        """
         if self.measure is None and measure == COUNTED:
             return not self.is_one_sided
         return measure not in WITHOUT_INTERVAL and _is_about(self.measure, measure, are_changed=self.measure == COUNTED)
 
     def __str__(self) -> str:
-        """Returns the rule as the grammar writes it."""
+        """Writes the rule in the grammar's words."""
         on = "" if self.measure is None else f" on {_written(self.measure)}"
         by = "" if self.limit is None else f" by {_written(self.limit)}"
         beginning = f"no worse{on} than" if self.is_one_sided else f"same{on} as"
@@ -121,7 +131,7 @@ class SameRule:
 
 @dataclass(frozen=True, slots=True)
 class DriftRule:
-    """A judge, `judge:<card>`, of which no alarm may stand in a night, of either sign; conditions are on task and cause."""
+    """A judge, `judge:<card>`, that may have no alarm in a night, of either sign. Conditions are on task and cause."""
 
     judge: str
     conditions: tuple[Condition, ...]
@@ -130,32 +140,35 @@ class DriftRule:
     verdicts = ("regressed", "changed", "improved")
 
     def is_of(self, model_id: str) -> bool:
-        """Returns whether it is about a model of the nights: its judge alone."""
+        """Tells whether the rule covers a model of the nights: its judge alone."""
         return model_id == self.judge
 
     def said_of(self, n: int) -> str:
-        """Returns of so many figures that they drifted, in words."""
+        """Says in words that so many figures drifted."""
         return "has drifted" if n == 1 else "have drifted"
 
     def is_about(self, measure: str) -> bool:
-        """Returns whether the rule selects a measure of the nights."""
+        """Tells whether the rule selects a measure of the nights."""
         return measure in OF_JUDGES
 
     def __str__(self) -> str:
-        """Returns the rule as the grammar writes it."""
+        """Writes the rule in the grammar's words."""
         return f"no drift of {_written(self.judge)}{_at(self.conditions)}"
 
 
 @dataclass(frozen=True, slots=True)
 class LostRule:
-    """No sample may be wrong in all its asks that was right in all on normal nights; conditions are on names."""
+    """No sample may be wrong in all its asks that was right in all of them on normal nights.
+
+    Conditions are on names.
+    """
 
     conditions: tuple[Condition, ...]
 
     measure = None
 
     def __str__(self) -> str:
-        """Returns the rule as the grammar writes it."""
+        """Writes the rule in the grammar's words."""
         return f"no sample lost{_at(self.conditions)}"
 
 
@@ -171,7 +184,7 @@ def part_of(text: str, models: Collection[str]) -> tuple[str | None, str | None]
 
 
 def _is_about(named: str | None, measure: str, *, are_changed: bool) -> bool:
-    """Whether a rule on a measure, or on all that have a better side or none, selects one of the marts."""
+    # without a named measure: all that have a better side, or with `are_changed` all that have none
     if measure in OF_JUDGES:
         return False
     if named is None:

@@ -1,4 +1,4 @@
-"""The grammar of a gate's rules: text in, frozen rules out; nothing is executed.
+"""Parses a gate's rules: text in, frozen rules out; nothing is executed.
 
     sensitivity_high <= 0.2
     pss_inter_low >= 0.8 at paraphrase_temperature <= 1
@@ -13,21 +13,22 @@
     no sample lost at task_id = refunds
 
 A value rule holds for every row that it selects of one mart: the first of `TABLES` that has all the columns it names.
-`pss_intra`, `pss_inter` and `pss_inter_model` with a condition that only fct_prompt_stability has are of that scope there;
-series is then `all` and annotation_filter `labels_and_na`, unless a condition says otherwise. Who has no paraphrase temperature
-counts as below every one.
+`pss_intra`, `pss_inter`, `pss_inter_same_meaning` and `pss_inter_model` with a condition that only fct_prompt_stability
+has are of that scope there; series is then `all` and annotation_filter `labels_and_na`, unless a condition says
+otherwise. A row without a paraphrase temperature counts as below every temperature.
 
-A verdict rule is about the night against normal nights (the default, or `last_night`; of an import, against the one before), or
-about the comparison with a run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
-`:MODEL`, `::STRATEGY` and `:MODEL:STRATEGY` are a part of the run itself, which its other models or strategies are held against.
-`regressed` without a measure is of every measure that has a better side, `changed` of those that have none: label_churn, and
-against normal nights answer_length, completion_tokens, token_limit_rate and refusal_rate. `accuracy` is accuracy by
-any scoring method; by `label_match` and `option_letter` it is `micro_f1`. None of them is about a judge: `no drift of judge:x`
-fails while an alarm of that judge stands, whether it turned harsh or mild. `no sample lost` fails for each sample, of those
-that the card calls critical where it does, that was right in all its asks on normal nights and is wrong in all since.
+A verdict rule compares the night with normal nights (the default, or `last_night`; an import with the one before it),
+or with another run: `baseline` (pinned under that name, else the one pinned last) or the name of a pinned one.
+`:MODEL`, `::STRATEGY` and `:MODEL:STRATEGY` are a part of the run itself, which its other models or strategies are
+compared with. `regressed` without a measure covers every measure that has a better side. `changed` covers the others:
+label_churn, and against normal nights answer_length, completion_tokens, token_limit_rate and refusal_rate. `accuracy`
+is accuracy by any scoring method; by `label_match` and `option_letter` it is `micro_f1`. No verdict rule covers judges:
+`no drift of judge:x` fails while an alarm of that judge stands, whether it turned harsh or mild. `no sample lost` fails
+for each sample that was right in all its asks on normal nights and has been wrong in all since; if the card names
+critical samples, only for them.
 
-`same as` and `no worse than` a run hold the 95 % interval of each difference from it: it must lie within the smallest effect that
-counts, or within what `by` says, on both sides or on the bad one alone.
+`same as` and `no worse than` a run check the 95 % interval of each difference from it: it must lie within the smallest
+effect that counts, or within the bound after `by`, on both sides or on the bad one alone.
 """
 
 from __future__ import annotations
@@ -135,11 +136,11 @@ _WANTED = {
 
 
 class RuleError(ValueError):
-    """A rule that cannot be read: one line that says where, and the nearest right word."""
+    """A rule that cannot be read. The message is one line that says where, and gives the nearest right word."""
 
 
 def parse_rule(text: str) -> Rule:
-    """Returns the rule a text says; raises RuleError."""
+    """Parses the text of one rule; raises RuleError."""
     from lark import UnexpectedInput
 
     if len(text) > LONGEST:
@@ -154,7 +155,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def parse_gate(rules: Sequence[str]) -> tuple[Rule, ...]:
-    """Returns every rule of a gate; raises CardError naming the field, as a card does."""
+    """Parses every rule of a gate; raises CardError naming the field, as a card does."""
     parsed = []
     for index, text in enumerate(rules):
         try:
@@ -166,7 +167,7 @@ def parse_gate(rules: Sequence[str]) -> tuple[Rule, ...]:
 
 
 def sound_rule(text: str) -> str:
-    """Returns the text itself, once it can be read; raises RuleError."""
+    """Accepts a text that can be read as a rule and gives it back unchanged; raises RuleError for any other."""
     parse_rule(text)
     return text
 
@@ -179,7 +180,6 @@ def _parser() -> Lark:
 
 
 def _misread(text: str, error: Any) -> str:  # noqa: ANN401 - one of lark's errors, which is imported late
-    """Returns what was wanted, where, and what stands there."""
     tokens = set(getattr(error, "accepts", None) or getattr(error, "allowed", None) or error.expected)
     place = error.pos_in_stream
     is_end = place is None or place < 0 or getattr(getattr(error, "token", None), "type", "") == "$END"
@@ -215,7 +215,7 @@ def _value_rule(tree: Any) -> ValueRule:  # noqa: ANN401 - a tree of tokens; lar
 
 
 def _resolved(column: Token, raw: Sequence[tuple[Token, Token, Token]]) -> tuple[Columns, str, tuple[Condition, ...]]:
-    """Returns the first table that has the figure and every condition's column; else the error that helps most."""
+    # the first table that has the figure and every condition's column; else raises the error that helps most
     holders = [(table, *place) for table in TABLES if (place := _figure_in(table, column)) is not None]
     if not holders:
         raise _no_figure(column)
@@ -339,7 +339,7 @@ def _conditions(at: Any) -> list[tuple[Token, Token, Token]]:  # noqa: ANN401 - 
 
 
 def _typed(columns: Columns, name: Token, op: Token, token: Token) -> Condition:
-    """Returns a condition whose value is of its column's kind."""
+    # the value becomes a float, a bool or a text, as its column is
     column, sign, value = str(name), "=" if op == "==" else str(op), _unquoted(token)
     if column in columns.figures or column in columns.temperatures:
         try:

@@ -108,7 +108,7 @@ class Reply(Card):
     )
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         if len(set(self.grades.values())) < 2:  # noqa: PLR2004 - right and wrong
             yield "grades needs one that counts as right and one that does not"
         if self.field is None and self.reason is not None:
@@ -173,13 +173,13 @@ class JudgeCard(Card):
     @model_validator(mode="before")
     @classmethod
     def _of_pairs(cls, card: object) -> object:
-        """Gives a judge of pairs a rubric and a form of its own."""
+        # a judge of pairs has a rubric and a form of reply of its own
         if not isinstance(card, dict) or card.get("against") is None:
             return card
         return {"rubric": RUBRIC_OF_PAIRS, "reply": REPLY_TO_PAIRS, **card}
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         if (self.model is None) == (not self.panel):
             yield "a judge needs either a model or a panel"
         if self.panel and (len(self.panel) < 2 or len(set(self.panel)) < len(self.panel)):  # noqa: PLR2004
@@ -215,22 +215,22 @@ class JudgeCard(Card):
                 yield f"against: {field} has no meaning, since each pair is asked about in both orders"
 
     def rules_on(self, task_id: str) -> bool:
-        """Returns whether it rules on the answers to a task."""
+        """Tells whether the judge rules on the answers to a task."""
         return not self.tasks or task_id in self.tasks
 
     @property
     def told(self) -> str:
-        """Returns its rubric with every placeholder under the name that promptaudit has for it."""
+        """Writes the rubric with every placeholder under promptaudit's name for it."""
         return renamed(self.rubric, self.placeholders)
 
     @property
     def has_marks(self) -> bool:
-        """Returns whether its rubric itself puts a mark before and after the completion, or each of two."""
+        """Tells whether the rubric itself has a mark before and after the completion, or each of the two answers."""
         answers = ("completion",) if self.against is None else ("first", "second")
         parts = re.split("|".join(rf"\{{{name}\}}" for name in answers), self.told)
         return all("mark" in placeholders(part) for part in parts)
 
     @property
     def reply_form(self) -> str | None:
-        """Returns the form of its replies as JSON, as `promptaudit.udfs.scoring.verdict` reads it; None: the shipped rubric's."""
+        """Writes the form of its replies as JSON for `promptaudit.udfs.scoring.verdict`; None for the shipped form."""
         return None if self.reply is None else self.reply.canonical_json()

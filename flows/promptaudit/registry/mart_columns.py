@@ -1,8 +1,8 @@
-"""Reads what the dbt project says of its marts' columns: the contract's names and types, and the `meta` of each measure.
+"""Reads the columns of the dbt project's marts: names and types from the contract, and the `meta` of each measure.
 
-A measure is declared once, where its column is: `meta` has its label, unit, direction, interval, place on the page and the
-sentence that explains it. Gates, scorecards, histories and reports take their columns from here. No dbt is needed: the
-project's YAML files are data.
+A measure is declared once, where its column is: `meta` has its label, unit, direction, interval, place on the page and
+the sentence that explains it. Gates, scorecards, histories and reports take their columns from here. It needs no dbt
+and reads the project's YAML files as data.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ AROUND: Range = (-1, 1)
 ABOVE: Range = (0, None)
 ANY: Range = (None, None)
 ENDS = ("_low", "_high")
+# units of compared measures that have no column in the scorecard
 _UNITS_BESIDE = {
     "cost_usd": "usd",
     "latency_ms": "ms",
@@ -31,9 +32,11 @@ _UNITS_BESIDE = {
     "token_limit_rate": "rate",
     "refusal_rate": "rate",
 }
-"""Units of what is compared and has no column in the scorecard."""
 OF_PARTS = {"accuracy of ": "micro_f1", "invalid_rate of ": "invalid_rate"}
-"""How measures of the nights begin that are another one on the samples of one gold label, or under one wording."""
+"""Measures of the nights that are another measure on a part: the samples of one gold label, or one wording.
+
+Maps how their names begin to the other measure.
+"""
 _OF_ENDS = ("unit", "range")
 Form = Literal["figure", "interval"]
 About = Literal["samples", "samples and wordings"]
@@ -41,12 +44,12 @@ ABOUT: Mapping[About, str] = {
     "samples": "for other samples under these wordings",
     "samples and wordings": "for other samples and other wordings",
 }
-"""What an interval is for, as people read it."""
+"""The purpose of an interval, in words for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MartColumn:
-    """A column of a mart as its contract has it; a measure's `meta` beside it, None and empty where it has none."""
+    """A column of a mart as its contract has it, with a measure's `meta`; None or empty where it has none."""
 
     name: str
     data_type: str
@@ -68,24 +71,24 @@ class MartColumn:
 
     @property
     def estimate(self) -> str:
-        """Returns the name of the column whose interval is printed for this one."""
+        """Names the column whose interval is printed for this one."""
         return self.interval or self.name
 
 
 def dbt_project() -> Path:
-    """Returns the folder of the dbt project."""
+    """Finds the folder of the dbt project."""
     return shipped("dbt")
 
 
 def yaml_loader() -> Any:  # noqa: ANN401 - a class of PyYAML's
-    """Returns PyYAML's safe loader: libyaml's, ten times as fast, where PyYAML is built with it."""
+    """Picks PyYAML's safe loader: libyaml's, which is ten times as fast, if PyYAML is built with it."""
     import yaml
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def declared_models(path: Path) -> list[dict[str, Any]]:
-    """Returns the models that one YAML file of the project declares."""
+    """Reads the models that one YAML file of the project declares."""
     import yaml
 
     models: list[dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml_loader())["models"]  # noqa: S506
@@ -94,7 +97,7 @@ def declared_models(path: Path) -> list[dict[str, Any]]:
 
 @functools.cache
 def mart_columns(mart: str) -> Mapping[str, MartColumn]:
-    """Returns a mart's columns by name, in the order of its contract.
+    """Reads a mart's columns by name, in the order of its contract.
 
     Raises:
         FileNotFoundError: the project has no file of that mart.
@@ -108,18 +111,18 @@ def mart_columns(mart: str) -> Mapping[str, MartColumn]:
 
 
 def scorecard_columns() -> tuple[MartColumn, ...]:
-    """Returns the columns of rpt_audit that are figures, in its order, without the ends of intervals."""
+    """Lists the columns of rpt_audit that are figures, in its order, without the ends of intervals."""
     columns = mart_columns("rpt_audit").values()
     return tuple(column for column in columns if column.unit is not None and not column.name.endswith(ENDS))
 
 
 def compared_column(measure: str) -> MartColumn | None:
-    """Returns the scorecard's column of a measure of rpt_run_comparisons; None where it has none."""
+    """Finds the scorecard's column of a measure of rpt_run_comparisons; None if it has none."""
     return next((each for each in mart_columns("rpt_audit").values() if each.compared == measure and each.label), None)
 
 
 def compared_unit(measure: str) -> str | None:
-    """Returns the unit that the figures of a measure of rpt_run_comparisons are printed in; None: to three digits."""
+    """Gives the unit in which figures of a measure of rpt_run_comparisons are printed; None means to three digits."""
     if measure in _UNITS_BESIDE:
         return _UNITS_BESIDE[measure]
     whole = next((whole for begins, whole in OF_PARTS.items() if measure.startswith(begins)), measure)
@@ -128,7 +131,7 @@ def compared_unit(measure: str) -> str | None:
 
 
 def compact_measures() -> tuple[MartColumn, ...]:
-    """Returns the measures of the scorecard that are printed where room is short, in its order."""
+    """Lists the measures of the scorecard that are printed where room is short, in its order."""
     return tuple(column for column in scorecard_columns() if column.compact is not None)
 
 

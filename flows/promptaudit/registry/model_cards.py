@@ -46,13 +46,13 @@ class Sampling(Card):
     )
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         if self.max_tokens is not None and self.max_completion_tokens is not None:
             yield "max_tokens and max_completion_tokens are one cap under two names; give one"
 
     @property
     def token_cap(self) -> int | None:
-        """Returns the most tokens a completion may have; None without a cap."""
+        """Gives the most tokens that a completion may have; None without a cap."""
         return self.max_tokens or self.max_completion_tokens
 
 
@@ -63,7 +63,7 @@ class Grid(Card):
     top_p: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field((), description="nucleus sampling")
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         for name, values in self:
             if len(set(values)) != len(values):
                 yield f"{name}: a value stands twice"
@@ -74,7 +74,7 @@ class Grid(Card):
             yield f"a grid has at most {MOST_POINTS:,} points, each a model that is asked everything; this one has {n_points:,}"
 
     def points(self) -> list[dict[str, float]]:
-        """Returns every combination, temperatures slowest."""
+        """Lists every combination of the values. Temperatures vary slowest."""
         axes = [[(name, value) for value in values] for name, values in self if values]
         return [dict(point) for point in itertools.product(*axes)]
 
@@ -146,7 +146,7 @@ class SimulatedAnswers(Card):
     )
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         for sample, index in (self.samples or {}).items():
             if not 0 <= index < len(self.distributions):
                 yield f"samples: {sample!r} names distribution {index} of {len(self.distributions)}, counted from 0"
@@ -226,7 +226,7 @@ _OURS = ("model", "messages", "stream", "n", "response_format", "tools", "tool_c
 
 
 def _typed(value: object) -> object:
-    """Cards hold text as written; what goes into a request's JSON is read as JSON where it is JSON."""
+    # cards hold text as written; values of a request's JSON are parsed where they are JSON
     if isinstance(value, dict):
         return {key: _typed(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -332,30 +332,30 @@ class ModelCard(Card):
 
     @property
     def is_by_vllm(self) -> bool:
-        """Returns whether a server of vLLM answers."""
+        """Tells whether a vLLM server answers."""
         return self.engine == "vllm_server"
 
     @property
     def starts_server(self) -> bool:
-        """Returns whether a server of this machine is started for it."""
+        """Tells whether a server is started on this machine for the model."""
         return self.engine in ("vllm_server", "llama_cpp") and not self.base_url
 
     @property
     def is_in_process(self) -> bool:
-        """Returns whether it is computed by the process that asks: no host and no key, and no rewordings to be had of it."""
+        """Tells whether the asking process computes the answers: no host, no key, and no rewordings from this model."""
         return self.engine in ("embedded", "python", "recorded")
 
     @property
     def takes_schemas(self) -> bool:
-        """Returns whether the engine can be held to a JSON schema."""
+        """Tells whether the engine can be held to a JSON schema."""
         return self.engine in ("openai_api", "vllm_server", "llama_cpp", "batch")
 
     def at(self, point: Mapping[str, float]) -> Self:
-        """Returns the card at one point of its grid."""
+        """Copies the card with the sampling values of one point of its grid."""
         return self.model_copy(update={"grid": None, "sampling": self.sampling.model_copy(update=dict(point))})
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         for field, fits in (
             ("batch", self.engine == "batch"),
             ("vllm", self.is_by_vllm),

@@ -1,7 +1,7 @@
-"""Reads what the headers of a Parquet file's pages say of their size: the footer may say anything, and readers follow the pages.
+"""Reads the sizes in the headers of a Parquet file's pages. Readers follow the pages, and the footer may say anything.
 
-A header is a struct in Thrift's compact protocol, right before its page. Of its fields the second and third are read: the bytes
-of the page when unpacked, and as it lies there.
+A header is a struct in Thrift's compact protocol, right before its page. Two of its fields are read, the second and the
+third: the bytes of the page when unpacked, and in the file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _MOST = 1000  # fields, items and structs in one header
 
 
 def unpacked_sizes(content: memoryview, start: int, end: int) -> Iterator[int]:
-    """Gives the size when unpacked of each page between two places; raises ValueError for what is no header of a page."""
+    """Yields the unpacked size of each page between two places; raises ValueError if a header is broken."""
     while 0 <= start < end:
         header = _Header(bytes(content[start : min(start + _HEADER, len(content))]))
         try:
@@ -31,15 +31,13 @@ def unpacked_sizes(content: memoryview, start: int, end: int) -> Iterator[int]:
 
 
 class _Header:
-    """The bytes of a header, and how many of them are read."""
-
     def __init__(self, content: bytes) -> None:
         self._content = content
         self.place = 0
         self._left = _MOST
 
     def struct(self) -> dict[int, int]:
-        """Returns the whole numbers of a struct by the ids of their fields, and passes over everything else."""
+        # the whole numbers of a struct by the ids of their fields; everything else is skipped
         numbers: dict[int, int] = {}
         name = 0
         while byte := self._byte():

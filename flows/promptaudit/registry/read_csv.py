@@ -1,4 +1,7 @@
-"""Reads CSV of anybody's: whatever separates its fields, in UTF-8 or UTF-16, of as many cells as a file of its size may have."""
+"""Reads CSV files from any source, with any usual separator, in UTF-8 or UTF-16.
+
+It limits the number of cells by the size of the file.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def csv_frame(path: Path, shown: str) -> pl.DataFrame:
-    """Returns the rows of a CSV file as text.
+    """Reads the rows of a CSV file as text.
 
     An empty field is an empty string, unless its column also quotes empty strings: then the bare one is null.
     Raises DataError, UnicodeDecodeError or an error of polars.
@@ -73,7 +76,10 @@ def csv_frame(path: Path, shown: str) -> pl.DataFrame:
 
 
 def with_bare_names(names: Sequence[str], columns: Sequence[pl.Series], shown: str) -> pl.DataFrame:
-    """Returns columns under their names without the blanks around these: `model; sample_id` are two names."""
+    """Strips the blanks around the columns' names: `model; sample_id` names two columns.
+
+    Raises DataError for equal names.
+    """
     bare = [name.strip() for name in names]
     double = next((name for name, n in Counter(bare).items() if n > 1), None)
     if double is not None:
@@ -83,10 +89,8 @@ def with_bare_names(names: Sequence[str], columns: Sequence[pl.Series], shown: s
 
 
 def _separator(head: str) -> str:
-    """Returns what separates the fields: the sign that parts header and first rows into as many fields, into the most of them.
-
-    Where none does, that which parts the header; the row that is of other fields is then named.
-    """
+    # the sign that splits header and first rows into the same number of fields, and into the most; if none does, the
+    # sign that splits the header into most fields, so that the row with another number of fields is named
     fields: dict[str, int] = {}
     for sign in _SEPARATORS:
         counts = [len(record) for record in csv.reader(io.StringIO(head, newline=""), delimiter=sign) if record]
@@ -98,9 +102,10 @@ def _separator(head: str) -> str:
 
 
 def refuse_title(records: Iterator[list[str]], shown: str) -> None:
-    """Raises DataError where line 1 is a title, and a line below names as many columns or more.
+    """Raises DataError if line 1 is a title and a line below names as many columns or more.
 
-    Most fields of a title are blank; where none is, all lines below have more fields, and the next one names them.
+    Most fields of a title are blank. If none is, all lines below have more fields than line 1, and the next one names
+    them.
     """
     first, *others = [*itertools.islice(records, _BELOW_A_TITLE)] or [[]]
     n_blank = sum(not field.strip() for field in first)
@@ -120,7 +125,7 @@ def refuse_title(records: Iterator[list[str]], shown: str) -> None:
 
 
 def _refuse_uneven(records: Iterator[list[str]], path: Path, shown: str) -> None:
-    """Refuses a record of fewer or more fields than the header: a file cut off must not read as blank answers."""
+    # a file that was cut off must not read as blank answers
     n_columns, limit = len(next(records, ())), most_cells(path)
     refuse_columns(n_columns, path, shown)
     for number, record in enumerate(records, start=1):
@@ -131,7 +136,7 @@ def _refuse_uneven(records: Iterator[list[str]], path: Path, shown: str) -> None
 
 
 def _bounded(file: IO[str], separator: str, shown: str) -> Iterator[str]:
-    """Gives the lines of a file; raises DataError for one that is longer, or of more separators, than any row."""
+    # raises DataError for a line that is longer, or has more separators, than any row
     number = 0
     while line := file.readline(MAX_LINE):
         number += 1
@@ -142,14 +147,14 @@ def _bounded(file: IO[str], separator: str, shown: str) -> Iterator[str]:
 
 
 def refuse_columns(n: int, path: Path, shown: str) -> None:
-    """Raises DataError for more columns than any table has that a person made."""
+    """Raises DataError for more than MAX_COLUMNS columns, more than any table has that a person made."""
     if n > MAX_COLUMNS:
         msg = f"{shown}: {n} columns, at most {MAX_COLUMNS} are read; is it really {path.suffix[1:].upper()}?"
         raise DataError(msg)
 
 
 def most_cells(path: Path) -> int:
-    """Returns how many cells a table may have, empty ones too: honest ones take four bytes each."""
+    """Limits how many cells a table may have, including empty ones. Cells of real tables take about four bytes each."""
     return MAX_CELLS + path.stat().st_size // 4
 
 

@@ -1,4 +1,4 @@
-"""Reads JSON of anybody's: what a text would take in memory is estimated before it is parsed."""
+"""Reads JSON files from any source. It estimates how much memory a text would take before it parses it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _CHUNK = 1 << 20
 def json_of(
     text: bytes, shown: str, *, made: int = MADE, n_packed: int = 0, as_written: bool = False, keys_once: bool = False
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Returns the value of a JSON text in UTF-8, or UTF-16 or UTF-32 where it says so.
+    """Parses a JSON text in UTF-8, or in UTF-16 or UTF-32 if it says so.
 
-    Lone surrogates in keys are escaped, since no column can be called so; those in values stay. `n_packed` is the number of
-    bytes that the text takes in its file, where that may be a large one of its own. `as_written` leaves numbers text; it
-    and `keys_once` refuse a key that stands twice. Raises DataError naming `shown` for what is no JSON, nested too deep, or of
-    more values than `made` bytes hold.
+    Lone surrogates in keys are escaped, since no column can have such a name; in values they stay. `n_packed` is the
+    number of bytes that the text takes in its file, if that may be a large file of its own. `as_written` leaves numbers
+    text; it and `keys_once` refuse a key that stands twice. Raises DataError naming `shown` for text that is no JSON,
+    nested too deep, or of more values than `made` bytes hold.
     """
     refuse_costly(text, shown, made, n_packed)
     may_be_halved = b"\\ud" in text or b"\\uD" in text or b"\xed" in text
@@ -45,7 +45,7 @@ def json_of(
 
 
 def lines_of(path: Path, shown: str, place: str = "line") -> Iterator[tuple[int, bytes]]:
-    """Gives the number and the bytes of every line that is not blank, without a byte order mark.
+    """Yields the number and the bytes of every line that is not blank, without a byte order mark.
 
     Raises DataError for a line of more than `MAX_LINE` bytes.
     """
@@ -61,7 +61,7 @@ def lines_of(path: Path, shown: str, place: str = "line") -> Iterator[tuple[int,
 
 
 def escape(text: str) -> tuple[str, bool]:
-    r"""Returns the text with lone surrogates, which UTF-8 cannot hold, written as \udXXX, and whether there were any."""
+    r"""Writes lone surrogates, which UTF-8 cannot hold, as \udXXX, and tells whether there were any."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -82,7 +82,10 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refuse_costly(text: bytes, shown: str, made: int = MADE, n_packed: int = 0) -> None:
-    """Raises DataError for a JSON text of more values than `made` bytes and those for a file of its size hold."""
+    """Raises DataError for a JSON text whose values would take more memory than allowed.
+
+    Allowed are `made` bytes, and TIMES bytes for each of the `n_packed` bytes that the text takes in its file.
+    """
     if len(text) <= made // _AT_WORST:
         return
     may_take = made + TIMES * n_packed
@@ -101,7 +104,7 @@ def refuse_costly(text: bytes, shown: str, made: int = MADE, n_packed: int = 0) 
 
 
 def _n_values(text: bytes, most: int) -> int:
-    """Returns how many signs of values stand in a JSON text outside of its strings; it stops beyond `most`."""
+    # counts signs of values outside of strings; stops beyond `most`
     n, within, rest = 0, 0, b""
     for start in range(0, len(text), _CHUNK):
         piece = rest + text[start : start + _CHUNK]

@@ -1,4 +1,4 @@
-"""Reads Parquet of anybody's: its values, pages and texts are counted before any of them is unpacked."""
+"""Reads Parquet files from any source. It counts values, pages and texts before it unpacks any of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _TEXT = "BYTE_ARRAY"
 
 
 def parquet_frame(path: Path, shown: str) -> pl.DataFrame:
-    """Returns the columns of a Parquet file in their types; raises DataError in one line for what is none, or takes too much."""
+    """Reads the columns of a Parquet file in their types.
+
+    Raises DataError in one line for a file that is none or too costly.
+    """
     import pyarrow as pa
 
     try:
@@ -37,7 +40,7 @@ def parquet_frame(path: Path, shown: str) -> pl.DataFrame:
 
 
 def _refuse_costly(path: Path, shown: str) -> None:
-    """Raises DataError for more columns, values, pages or texts than a file of its size may have."""
+    # raises DataError for more columns, values, pages or texts than a file of its size may have
     import pyarrow.parquet as pq
 
     n_bytes = path.stat().st_size
@@ -60,7 +63,7 @@ def _refuse_costly(path: Path, shown: str) -> None:
         finally:
             view.release()
     texts = {chunk.path_in_schema for chunk in chunks if chunk.physical_type == _TEXT}
-    # a text that stands in many rows lies once in the file, and so it does here
+    # a text that stands in many rows is stored once in the file, and is read once here
     with pq.ParquetFile(path, read_dictionary=sorted(texts)) as parquet:
         n_texts = 0
         for number in range(about.num_row_groups):
@@ -71,7 +74,7 @@ def _refuse_costly(path: Path, shown: str) -> None:
 
 
 def _n_bytes(values: pa.Array[Any]) -> int:
-    """Returns how many bytes all texts of an array have, those inside of lists and structs too; equal ones count each time."""
+    # texts inside of lists and structs count too, and equal texts count each time
     return sum(_n_bytes_of_texts(each) for each in _leaves(values))
 
 

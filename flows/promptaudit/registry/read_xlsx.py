@@ -31,10 +31,10 @@ _ZEROS = re.compile("0+")
 
 
 def xlsx_frame(path: Path, shown: str) -> pl.DataFrame:
-    """Returns the rows of the only sheet that has some; blank cells are as empty fields of CSV are.
+    """Reads the rows of the only sheet that has rows; blank cells are treated like empty fields of CSV.
 
-    Raises UsageError without the extra `xlsx`, and DataError for a file of several such sheets, with a formula that nobody
-    computed, or that unpacks to more than one of its size may.
+    Raises UsageError without the extra `xlsx`, and DataError for a file with several such sheets, with a formula that
+    was never computed, or that unpacks to more than a file of its size may.
     """
     if not is_installed("xlsx"):
         raise UsageError(needs_extra(f"{shown}: a file of a spreadsheet", "xlsx"))
@@ -53,10 +53,8 @@ def xlsx_frame(path: Path, shown: str) -> pl.DataFrame:
 
 
 def _look_at_members(path: Path, shown: str) -> bool:
-    """Returns whether a sheet may have a formula.
-
-    Raises DataError where the members, which no reader unpacks beyond the size that they state, are too large.
-    """
+    # returns whether a sheet may have a formula; refuses members that are too large by the sizes that they state,
+    # beyond which no reader unpacks them
     size = path.stat().st_size
     limit, most = min(MAX_FILE, MAX_XML + TIMES_XML * size), MAX_ELEMENTS + size // 2
     n_elements, has_formulas = 0, False
@@ -119,7 +117,7 @@ def _sheets(path: Path, *, is_computed: bool) -> dict[str, Worksheet]:
 
 
 def _rows(sheet: Worksheet, path: Path, shown: str) -> Iterator[list[str | None]]:
-    """Gives the rows that have a text; raises DataError for more cells or texts than a file of its size may have."""
+    # rows that have a text; refuses more cells or texts than a file of its size may have
     limit = min(MAX_FILE, MAX_UNPACKED + TIMES_UNPACKED * path.stat().st_size)
     n_cells = n_characters = 0
     for number, cells in enumerate(sheet.iter_rows(), start=1):
@@ -159,7 +157,7 @@ def _text(cell: Any, shown: str) -> str | None:  # noqa: ANN401 - of a sheet tha
 
 
 def _refuse_uncomputed(path: Path, name: str, shown: str) -> None:
-    """Raises DataError for a formula whose value the file has not: a program wrote it, and no spreadsheet saved it since."""
+    # a formula has no value if a program wrote it and no spreadsheet has saved the file since
     both = (_sheets(path, is_computed=is_computed)[name].iter_rows() for is_computed in (True, False))
     for values, cells in zip(*both, strict=True):
         for value, cell in zip(values, cells, strict=True):

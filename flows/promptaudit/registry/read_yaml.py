@@ -25,10 +25,13 @@ Lines = dict[tuple[str | int, ...], int]
 
 
 def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, CardError]]:
-    """Returns a file's cards by id with every scalar as the text written (an empty one None), the line of each path, and faults.
+    """Reads a file's cards by id, the line of each path, and the faults.
 
-    A fault is of one id, whose card is left out: it stands twice, a key in it does, or a key is no text. Raises CardError in
-    one line for a file that is over 1 MB, no regular file, not UTF-8, malformed, no mapping, with aliases or several documents.
+    Scalars stay the text as written, an empty one None.
+
+    A fault belongs to one id, whose card is left out: the id or a key in the card stands twice, or a key is no text.
+    Raises CardError in one line for a file that is over 1 MB, no regular file, not UTF-8, malformed, no mapping, with
+    aliases or with several documents.
     """
     node = _node_of(path, file)
     if node is None:
@@ -51,7 +54,7 @@ def read_yaml(path: Path, file: str) -> tuple[dict[str, Any], Lines, dict[str, C
 
 
 def read_value(path: Path, file: str) -> Any:
-    """Returns what a YAML file holds, or JSON where its name ends so, with every scalar of YAML and number of JSON as its text.
+    """Reads a YAML file, or JSON if its name ends so. YAML's scalars and JSON's numbers stay text.
 
     Raises CardError or DataError in one line for a file that cannot be read, as `read_yaml` and `json_of` do.
     """
@@ -62,7 +65,7 @@ def read_value(path: Path, file: str) -> Any:
 
 
 def _node_of(path: Path, file: str) -> yaml.Node | None:
-    """Returns the one document of a YAML file; None where it is empty."""
+    # None for an empty file
     raw = bounded(path, file)
     try:
         text = raw.decode("utf-8")
@@ -82,7 +85,7 @@ def _node_of(path: Path, file: str) -> yaml.Node | None:
 
 
 def bounded(path: Path, file: str) -> bytes:
-    """Returns a file's bytes; raises CardError for more than a card file has."""
+    """Reads a file's bytes; raises CardError for more than MAX_CARD_BYTES."""
     raw = _read(path, file)
     if len(raw) > MAX_CARD_BYTES:
         msg = f"{file}: too large: a card file holds at most {MAX_CARD_BYTES} bytes"
@@ -91,7 +94,7 @@ def bounded(path: Path, file: str) -> bytes:
 
 
 def _read(path: Path, file: str) -> bytes:
-    """Returns a file's bytes, of one that is too large one more than it may have."""
+    # one byte more than a card file may have shows that the file is too large
     if path.exists() and not path.is_file():  # a pipe would be waited for
         msg = f"{file}: cannot be read: it is no regular file"
         raise CardError(msg)
@@ -104,7 +107,7 @@ def _read(path: Path, file: str) -> bytes:
 
 
 def ids_in(path: Path) -> tuple[str, ...]:
-    """Returns what seem to be ids of cards in a file that is no YAML: the keys at the beginning of its lines."""
+    """Guesses the ids of cards in a file that is not valid YAML: the keys at the beginning of its lines."""
     if not path.is_file():
         return ()
     try:
@@ -116,7 +119,7 @@ def ids_in(path: Path) -> tuple[str, ...]:
 
 
 def _refuse_tricks(text: str, file: str) -> None:
-    """Refuses early what multiplies: aliases, nesting, which takes quadratic time, and more values than cards have."""
+    # refuses early what takes much memory or time: aliases, nesting (quadratic time), and more values than cards have
     depth = n_values = 0
     for event in yaml.parse(text, Loader=LOADER):
         n_values += isinstance(event, yaml.NodeEvent)

@@ -1,4 +1,4 @@
-"""Loads folders of cards into a `Registry`: lookups, near misses, the fingerprint of what a run used."""
+"""Loads folders of cards into a `Registry`: lookups, near misses, and the fingerprint of the cards that a run used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS: Mapping[str, type[Card]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A card and its place: its registry's root, its file relative to that, the lines of its fields, the code that it names."""
+    """A card with its registry's root, its file below that root, the lines of its fields and the code that it names."""
 
     card: Card
     root: Path
@@ -47,27 +47,30 @@ class Entry:
     code: Code | None = None
 
     def where(self, *path: str | int) -> str:
-        """Returns `file line n` of the field at `path`, or of the nearest thing around it."""
+        """Gives `file line n` of the field at `path`, or of the nearest thing around it."""
         return place_of(self.file, self.lines, *path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What is wrong with cards of a kind, by their ids; none of a file that cannot be read: nobody knows whose cards it holds."""
+    """The errors of cards of one kind, with the cards' ids. `names` is empty if no id could be read from the file."""
 
     kind: str
     names: tuple[str, ...]
     errors: tuple[PromptauditError, ...]
 
     def is_of(self, kind: str, name: str) -> bool:
-        """Returns whether it is of the card of that id, or of the card of whose grid that is a point."""
+        """Tells whether the fault belongs to the card of that id, or to a card whose grid has a point of that id."""
         is_point = "=" in name and any(name.startswith(f"{each} ") for each in self.names)
         return kind == self.kind and (name in self.names or is_point)
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The sound cards by kind and id; a later folder's card wins over an earlier one of the same id, also where it is faulty."""
+    """The sound cards by kind and id.
+
+    A later folder's card wins over an earlier one of the same id, even if it is faulty.
+    """
 
     entries: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
     roots: tuple[Path, ...] = ()
@@ -75,28 +78,28 @@ class Registry:
 
     @property
     def errors(self) -> list[PromptauditError]:
-        """Returns all that is wrong with its cards."""
+        """Lists all errors of its cards."""
         return [error for fault in self.faults for error in fault.errors]
 
     def names(self, kind: str) -> set[str]:
-        """Returns the ids of a kind's cards, the faulty ones among them."""
+        """Collects the ids of a kind's cards, including the faulty ones."""
         return {
             *self.entries.get(kind, {}),
             *(name for fault in self.faults if fault.kind == kind for name in fault.names),
         }
 
     def find(self, kind: str, name: str) -> Entry | None:
-        """Returns the card `name` of `kind`, None where there is none; raises what is wrong with a faulty one."""
+        """Looks up the card `name` of `kind`, None if there is none; raises the errors of a faulty one."""
         known = self.entries.get(kind, {})
         if name not in known:
             raise_all(error for fault in self.faults if fault.is_of(kind, name) for error in fault.errors)
         return known.get(name)
 
     def entry(self, kind: str, name: str, asked_by: str = "") -> Entry:
-        """Returns the card `name` of `kind`.
+        """Looks up the card `name` of `kind`, which has to exist.
 
-        Raises what is wrong with a faulty card; where there is none, what is wrong with files of that kind whose cards cannot
-        be told, else UnknownCard with the nearest name.
+        Raises the errors of a faulty card. If there is no such card, it raises the errors of unreadable files of that
+        kind, which may hold it, else UnknownCard with the nearest name.
         """
         entry = self.find(kind, name)
         if entry is not None:
@@ -109,31 +112,31 @@ class Registry:
         raise UnknownCard(msg)
 
     def model(self, name: str) -> ModelCard:
-        """Returns the model card of that id; raises UnknownCard."""
+        """Looks up the model card of that id; raises UnknownCard."""
         return self.entry("models", name).card  # type: ignore[return-value]
 
     def task(self, name: str) -> TaskCard:
-        """Returns the task card of that id; raises UnknownCard."""
+        """Looks up the task card of that id; raises UnknownCard."""
         return self.entry("tasks", name).card  # type: ignore[return-value]
 
     def rephraser(self, name: str) -> RephraserCard:
-        """Returns the rephraser card of that id; raises UnknownCard."""
+        """Looks up the rephraser card of that id; raises UnknownCard."""
         return self.entry("rephrasers", name).card  # type: ignore[return-value]
 
     def templates(self, name: str) -> TemplateCard:
-        """Returns the template card of that id; raises UnknownCard."""
+        """Looks up the template card of that id; raises UnknownCard."""
         return self.entry("templates", name).card  # type: ignore[return-value]
 
     def judge(self, name: str) -> JudgeCard:
-        """Returns the judge card of that id; raises UnknownCard."""
+        """Looks up the judge card of that id; raises UnknownCard."""
         return self.entry("judges", name).card  # type: ignore[return-value]
 
     def audit(self, name: str) -> AuditCard:
-        """Returns the audit card of that id; raises UnknownCard."""
+        """Looks up the audit card of that id; raises UnknownCard."""
         return self.entry("audits", name).card  # type: ignore[return-value]
 
     def models_of(self, audit_id: str) -> tuple[str, ...]:
-        """Returns the models an audit asks; a card with a grid stands for each of its points."""
+        """Lists the models that an audit asks. A card with a grid counts as one model per point."""
         return tuple(point for name in self.audit(audit_id).models for point in self._points_of(name))
 
     def _points_of(self, name: str) -> list[str]:
@@ -142,9 +145,9 @@ class Registry:
         return [name] if grid is None else [point_name(name, point) for point in grid.points()]
 
     def data_root(self, task_id: str) -> Path:
-        """Returns the folder a task's data path starts from: its card's, or the last registry that has the file.
+        """Finds the folder that a task's data path starts from: its card's, or the last registry that has the file.
 
-        So a shipped card whose data does not ship finds them in a registry of the user's.
+        So a shipped card whose data does not ship finds its data in a registry of the user's.
         """
         entry = self.entry("tasks", task_id)
         path = self.task(task_id).data.path
@@ -153,15 +156,18 @@ class Registry:
         return next((root for root in reversed(self.roots) if (root / path).exists()), entry.root)
 
     def used_by(self, audit_id: str) -> dict[str, dict[str, Entry]]:
-        """Returns every card an audit reaches, by kind and id, itself included; raises CardError where one cannot be reached."""
+        """Collects every card that an audit reaches, itself included, by kind and id.
+
+        Raises CardError for cards that are named and cannot be reached.
+        """
         used, errors = self.reached_by(audit_id)
         raise_all(errors)
         return used
 
     def reached_by(self, audit_id: str) -> tuple[dict[str, dict[str, Entry]], list[PromptauditError]]:
-        """Returns every card an audit reaches, by kind and id, itself included, and an error for each name without a card.
+        """Collects every card that an audit reaches, itself included, by kind and id, and the errors of missing cards.
 
-        Raises UnknownCard where the audit itself is none.
+        Raises UnknownCard if the audit itself does not exist.
         """
         used: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
         used["audits"][audit_id] = self.entry("audits", audit_id)
@@ -180,7 +186,7 @@ class Registry:
         return used, errors
 
     def _named_by_audit(self, audit_id: str) -> Iterator[tuple[str, str, str]]:
-        """Kind and id of every card that an audit names, and where it does."""
+        # kind and id of every card that an audit names, and the place that names it
         audit, where = self.audit(audit_id), self.entry("audits", audit_id).where
         for kind in ("tasks", "judges"):
             for index, name in enumerate(getattr(audit, kind)):
@@ -194,7 +200,7 @@ class Registry:
             yield "judges", audit.rephrasing.meaning, where(audit_id, "rephrasing", "meaning")
 
     def _reached(self, by_kind: str, kind: str, name: str, where: str) -> Entry:
-        """Returns the card that another one of `by_kind` names; raises CardError where it cannot serve it."""
+        # raises CardError if the card cannot serve the card of `by_kind` that names it
         entry = self.entry(kind, name, where)
         if isinstance(entry.card, ModelCard):
             if entry.card.grid is not None:
@@ -207,7 +213,7 @@ class Registry:
         return entry
 
     def fingerprint(self, audit_id: str) -> str:
-        """Returns 16 hex digits over every card the audit reaches."""
+        """Hashes every card that the audit reaches, to 16 hex digits."""
         used = {
             f"{kind}/{name}": entry.card.fingerprint()
             for kind, entries in self.used_by(audit_id).items()
@@ -217,17 +223,17 @@ class Registry:
 
 
 def load_registry(paths: Sequence[Path] = ()) -> Registry:
-    """Returns what `read_registry` does; raises CardError, every error of every card at once."""
+    """Reads the cards as `read_registry` does; raises CardError with every error of every card at once."""
     registry = read_registry(paths)
     raise_all(registry.errors)
     return registry
 
 
 def read_registry(paths: Sequence[Path] = ()) -> Registry:
-    """Returns the shipped cards and those of each folder in `paths`, and what is wrong with faulty ones, which are left out.
+    """Reads the shipped cards and the cards of each folder in `paths`. Faulty cards are left out and their errors kept.
 
-    A faulty card of a later folder hides the sound one of the same id in an earlier one: nobody asked for that one.
-    Raises CardError where a path is no folder.
+    A faulty card of a later folder also hides the sound one of the same id in an earlier one, which nobody asked for.
+    Raises CardError if a path is no folder.
     """
     entries: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
     faults: list[Fault] = []
@@ -258,7 +264,7 @@ FolderCards = tuple[tuple[tuple[str, str, Entry], ...], tuple[Fault, ...]]
 
 @functools.cache
 def _shipped() -> FolderCards:
-    """Returns the cards of this package, which are the same as long as a process lives."""
+    # the shipped cards stay the same as long as the process lives
     return _read_folder(SHIPPED)
 
 
@@ -270,14 +276,14 @@ def _read_folder(root: Path) -> FolderCards:
 
 
 def _hide(entries: dict[str, Entry], name: str) -> None:
-    """Takes a card out, and the points of its grid."""
+    # the points of its grid go too
     entry = entries.pop(name, None)
     for point_id, _ in () if entry is None else _points(name, entry):
         entries.pop(point_id, None)
 
 
 def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:
-    """Kind and id of every card that a card names, and where it does."""
+    # kind and id of every card that a card names, and the place that names it
     card = entry.card
     if isinstance(card, ModelCard) and card.of is not None:
         yield "models", card.of, entry.where(name, "of")
@@ -292,7 +298,7 @@ def _named_by(name: str, entry: Entry) -> Iterator[tuple[str, str, str]]:
 
 
 def point_name(name: str, point: Mapping[str, float]) -> str:
-    """Returns the id of a model card at one point of its grid: `name temperature=0.5 top_p=0.9`."""
+    """Builds the id of a model card at one point of its grid: `name temperature=0.5 top_p=0.9`."""
     return " ".join([name, *(f"{parameter}={value:.15g}" for parameter, value in point.items())])
 
 
@@ -307,7 +313,7 @@ def _points(name: str, entry: Entry) -> Iterable[tuple[str, Entry]]:
 
 
 def _load_folder(root: Path, kind: str, finder: CodeFinder, faults: list[Fault]) -> Iterable[tuple[str, Entry]]:
-    """Yields the sound cards of one kind in a folder; what is wrong with the others is added to `faults`."""
+    # sound cards are yielded, the errors of the others are added to `faults`
     seen: dict[str, str] = {}
 
     def add(error: PromptauditError, *names: str) -> None:
@@ -339,7 +345,6 @@ def _load_folder(root: Path, kind: str, finder: CodeFinder, faults: list[Fault])
 
 
 def _entry_of(kind: str, name: str, body: object, file: str, lines: Lines, root: Path, finder: CodeFinder) -> Entry:
-    """Returns the card that a body of YAML holds; raises each fault of it."""
     card = card_of(KINDS[kind], name, body, file, lines)
     try:
         code = finder.code_of(card)
@@ -352,7 +357,7 @@ def _entry_of(kind: str, name: str, body: object, file: str, lines: Lines, root:
 
 
 def _with_suite(card: AuditCard, root: Path, where: str) -> AuditCard:
-    """Returns the card with the suite in place of its file's name, so that a run keeps the expectations it was checked by."""
+    # the suite replaces its file's name, so that a run keeps the expectations it was checked by
     named = card.format.expectations
     if not isinstance(named, str):
         msg = f"{where}: format.expectations: the name of a JSON file in the registry folder"

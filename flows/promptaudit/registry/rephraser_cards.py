@@ -14,7 +14,7 @@ from promptaudit.registry.placeholders import placeholders
 from promptaudit.registry.task_cards import PROTECT_LABELS
 
 SELF = "self"
-"""The model of a rephraser that has each audited model reword the prompts it is asked."""
+"""The model name of a rephraser that has each audited model reword the prompts it is asked."""
 
 
 class RephraserCard(Card):
@@ -63,25 +63,25 @@ class RephraserCard(Card):
 
     @property
     def is_given(self) -> bool:
-        """Returns whether its rephrasings are a person's own words, sent as they are."""
+        """Tells whether its rephrasings are a person's own words, sent as they are."""
         return self.kind == "fixed"
 
     @property
     def is_self(self) -> bool:
-        """Returns whether each audited model rewords its own prompts."""
+        """Tells whether each audited model rewords its own prompts."""
         return self.model == SELF
 
     def by(self, model_id: str) -> Self:
-        """Returns the card with this model as the one that is asked."""
+        """Copies the card with this model as the one that is asked."""
         return self.model_copy(update={"model": model_id})
 
     @property
     def asks_nobody(self) -> bool:
-        """Returns whether it rewords by what ships and what the card lists alone."""
+        """Tells whether it rewords by shipped rules or the card's own list, without a model or other code."""
         return self.kind in ("rules", "fixed")
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         for field, kind, verb in (
             ("model", "model", "asks"),
             ("variants", "fixed", "lists"),
@@ -99,14 +99,14 @@ class RephraserCard(Card):
 
 
 Variation = Literal["wording", "format", "option_order", "label_order", "examples", "input_noise", "system", "language"]
-"""In which respect a variant may differ from the original."""
+"""A respect in which a variant may differ from the original."""
 WORDED_ALONE = (None, "original", "wording", "template")
-"""Variations, as landed, of what differs from the original in its wording or template at most; None is an import's."""
+"""Variations, as landed, that differ from the original in wording or template at most. An import has None."""
 MOST_VARIANTS = 10_000
 OTHER_KINDS = ("kinds", "variants_of", "crossed", "noise_rate", "systems")
-"""Fields that decide no wording."""
+"""Fields of `Rephrasing` that do not affect the wordings."""
 SENT_TO_NO_MODEL = ("meaning",)
-"""Fields that decide nothing that the audited models are sent."""
+"""Fields of `Rephrasing` that do not affect what the audited models are sent."""
 _NVariants = Annotated[int, Field(ge=1, le=MOST_VARIANTS)]
 
 
@@ -156,7 +156,7 @@ class Rephrasing(Card):
     )
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         swept = self.temperatures is not None
         if swept != (self.variants_per_temperature is not None) or swept == (self.variants is not None):
             yield "rephrasing needs either variants, or temperatures with variants_per_temperature"
@@ -201,35 +201,35 @@ class Rephrasing(Card):
 
     @property
     def has_wording(self) -> bool:
-        """Returns whether instructions are reworded."""
+        """Tells whether instructions are reworded."""
         return "wording" in self.kinds
 
     @property
     def wanted(self) -> int:
-        """Returns the number of rephrasings that are wanted beside the original, for each temperature where there are some."""
+        """Counts the rephrasings wanted beside the original, for each temperature if there are any."""
         if not self.has_wording:
             return 0
         return self.variants_per_temperature or self.variants_of.get("wording", self.variants or 1) - 1
 
     @property
     def other_kinds(self) -> tuple[Variation, ...]:
-        """Returns the kinds that no rephraser makes, in their order."""
+        """Lists the kinds that no rephraser makes, in their order."""
         return tuple(kind for kind in self.kinds if kind != "wording")
 
     def n_of(self, kind: Variation) -> int:
-        """Returns the number of variants of a kind that are wanted, the original among them."""
+        """Counts the wanted variants of a kind, including the original."""
         if kind == "wording":
             return 1 + len(self.temperatures or (None,)) * self.wanted
         return self.variants_of.get(kind, self.variants or (self.variants_per_temperature or 0) + 1)
 
     @property
     def n_crossed(self) -> int:
-        """Returns the number of combinations of the variants of all kinds that are wanted."""
+        """Counts the combinations of the wanted variants of all kinds."""
         return math.prod(self.n_of(kind) for kind in self.kinds)
 
     @property
     def of_wordings(self) -> Rephrasing:
-        """Returns what of it decides the wordings: an audit that varies more has the same."""
+        """Keeps only the fields that decide the wordings. An audit that varies more besides gives the same result."""
         given = {
             name: getattr(self, name)
             for name in type(self).model_fields
@@ -241,5 +241,5 @@ class Rephrasing(Card):
 
     @property
     def of_other_kinds(self) -> dict[str, object]:
-        """Returns what of it decides the other variants, as JSON has it; nothing where there are none."""
+        """Keeps the fields that decide the other variants, as JSON has them; empty if none is set."""
         return self.model_dump(mode="json", exclude_defaults=True, include=set(OTHER_KINDS))

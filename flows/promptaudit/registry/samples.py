@@ -1,4 +1,4 @@
-"""Loads a task's samples and chooses which are asked, so that rows added to a file disturb few."""
+"""Loads a task's samples and chooses the ones that are asked. Rows added to a file change few of the choices."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from promptaudit.registry.tables import escape, read_text_table
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text with its gold label or its reference answers where there are some, and the data's columns, empty without a value."""
+    """A text with its gold label or reference answers, if any, and the data's columns ("" for a missing value)."""
 
     sample_id: str
     text: str
     gold_label: str | None
     fields: Mapping[str, str]
     options: tuple[str, ...] = ()  # multiple_choice
-    references: tuple[str, ...] = ()  # open_ended; of extraction one, the JSON object of the gold values
+    references: tuple[str, ...] = ()  # open_ended; for extraction one, the JSON object of the gold values
     cluster: str | None = None
 
     @property
     def has_key(self) -> bool:
-        """Returns whether there is a gold label or a reference answer."""
+        """Tells whether there is a gold label or a reference answer."""
         return self.gold_label is not None or bool(self.references)
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSamples:
-    """The samples that are asked, the rows kept out as examples, one a label, and rows not asked that may be shown instead."""
+    """The samples that are asked, rows kept out as examples (one a label), and spare rows that may be shown instead."""
 
     samples: tuple[Sample, ...]
-    examples: Mapping[str, str]  # by label; of extraction one, by the JSON object of its gold values
+    examples: Mapping[str, str]  # by label; for extraction one, by the JSON object of its gold values
     spare: tuple[Sample, ...] = ()  # in the seeded order in which they are taken
 
 
@@ -52,10 +52,11 @@ def choose_samples(
     with_examples: bool,
     n_spare: int = 0,
 ) -> ChosenSamples:
-    """Returns the samples of a task: all, or the `limit` of smallest seeded hash, class-balanced when asked.
+    """Chooses the samples of a task: all, or the `limit` rows of smallest seeded hash, class-balanced if the card asks.
 
-    with_examples: one row a label is kept out of the samples first, with others of its text, unless the card lists examples; of
-    extraction one row. Of the rows that are not asked up to `n_spare` a label are spare.
+    with_examples: one row a label (for extraction one row in all) is first kept out of the samples, together with other
+    rows of the same text, unless the card lists examples. Of the rows that are not asked, up to `n_spare` a label
+    become spare.
     """
     rows = load_samples(task_id, task, root)
     examples = dict(task.examples or {})
@@ -81,8 +82,7 @@ def choose_samples(
 
 
 def _example_of_fields(task_id: str, rows: Sequence[Sample], seed: int) -> Sample:
-    """Returns the row of which most fields have a gold value, of several the one of smallest seeded hash."""
-
+    # the row with the most gold values; among several, the one of smallest seeded hash
     def n_filled(row: Sample) -> int:
         return sum(value is not None for value in json.loads(row.references[0]).values())
 
@@ -95,7 +95,7 @@ def _example_of_fields(task_id: str, rows: Sequence[Sample], seed: int) -> Sampl
 
 
 def _spare(task: TaskCard, rows: Sequence[Sample], asked: Sequence[Sample], seed: int, n: int) -> tuple[Sample, ...]:
-    """Returns the rows of each label that are not asked, those of the smallest seeded hash."""
+    # of each label the n rows of smallest seeded hash that are not asked
     if not n:
         return ()
     taken = {row.sample_id for row in asked}
@@ -107,10 +107,10 @@ def _spare(task: TaskCard, rows: Sequence[Sample], asked: Sequence[Sample], seed
 
 
 def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
-    """Returns why the data of a task cannot be had on this machine, None where it can; a hub is not asked.
+    """Explains why the data of a task is not available on this machine; None if it is. A hub is not asked.
 
-    Data that does not ship has a count of rows in its card, or says where it is published: without these a file that is not
-    there is an error of the card.
+    Data that does not ship has a count of rows in its card, or says where it is published. Without either, a missing
+    file is an error of the card and gives None here.
     """
     data = task.data
     shown = f"task '{task_id}': {data.path or data.hub}"
@@ -123,7 +123,10 @@ def lacking_data(task_id: str, task: TaskCard, root: Path) -> DataError | None:
 
 
 def seeded_rank(seed: int, what: str, sample_id: str) -> bytes:
-    """Returns where a sample stands in a seeded random order of its own for each purpose, of any samples there are."""
+    """Computes a sort key that puts samples in a random order of its own for each seed and purpose.
+
+    The key of a sample does not depend on which other samples there are.
+    """
     return hashlib.sha256(f"{seed}:{what}:{sample_id}".encode()).digest()
 
 
@@ -131,7 +134,7 @@ YES = {"yes", "true", "1"}
 
 
 def critical_ids(rows: Sequence[Sample], critical: Sequence[str]) -> set[str]:
-    """Returns the ids of the rows that are named among `critical`, or for which a column that is named there says yes."""
+    """Collects the ids of rows that `critical` names, and of rows with yes, true or 1 in a column that it names."""
     return {
         row.sample_id
         for row in rows
@@ -140,9 +143,9 @@ def critical_ids(rows: Sequence[Sample], critical: Sequence[str]) -> set[str]:
 
 
 def limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
-    """Returns the `limit` rows of smallest seeded hash, class-balanced when asked, in the order of `rows`.
+    """Keeps the `limit` rows of smallest seeded hash, class-balanced if the card says so, in the order of `rows`.
 
-    Of rows that were chosen so by a larger limit it chooses what it would choose of all.
+    Applied to rows that a larger limit chose before, it keeps the same rows as if applied to all.
     """
     if chosen.limit is None or chosen.limit >= len(rows):
         return list(rows)
@@ -151,9 +154,10 @@ def limited(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
 
 
 def panels(rows: Sequence[Sample], chosen: Samples) -> list[list[Sample]]:
-    """Returns the rows in panels of `each_night` at most, all about as large, in the order of `rows`; one panel without it.
+    """Splits the rows into panels of at most `each_night`, all about as large, in the order of `rows`.
 
-    Each is class-balanced when asked, as far as the classes reach.
+    Without `each_night` all rows are one panel. Each panel is class-balanced if the card says so, as far as the classes
+    reach.
     """
     n = chosen.n_panels(len(rows))
     ranked = _ranked(rows, chosen)
@@ -162,7 +166,7 @@ def panels(rows: Sequence[Sample], chosen: Samples) -> list[list[Sample]]:
 
 
 def _ranked(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
-    """Returns the rows by their seeded hash; when asked, the n-th row of every class before the (n + 1)-th of any."""
+    # by seeded hash; balanced: the n-th row of every class before the (n + 1)-th of any
     ranked = sorted(rows, key=lambda row: seeded_rank(chosen.seed, "sample", row.sample_id))
     if not chosen.balanced:
         return ranked
@@ -176,7 +180,10 @@ def _ranked(rows: Sequence[Sample], chosen: Samples) -> list[Sample]:
 
 
 def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
-    """Returns every row of a task's data; raises DataError with every missing column, or the row and what is wrong in it."""
+    """Reads every row of a task's data.
+
+    Raises DataError with every missing column, or with the row and what is wrong in it.
+    """
     data = task.data
     shown = f"task '{task_id}': {data.path or data.hub}"
     if lacking := lacking_data(task_id, task, root):
@@ -235,12 +242,12 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
 
 
 def _gold_object(task: TaskCard, row: Mapping[str, str | None]) -> str:
-    """Returns the gold values of a row as the JSON object that answers it; null where a column is empty."""
+    # the JSON object that would answer the row; null where a column is empty
     return json.dumps({name: row[column] or None for name, column in task.gold_columns.items()}, ensure_ascii=False)
 
 
 def _with_nested(frame: pl.DataFrame, named: Sequence[str]) -> pl.DataFrame:
-    """Adds the columns that are named by a path, `choices.text` for `text` inside of the objects of column `choices`."""
+    # adds columns named by a path: `choices.text` is `text` inside of the objects of column `choices`
     for name in dict.fromkeys(named):
         column, _, path = name.partition(".")
         if name not in frame.columns and path and column in frame.columns:
@@ -251,7 +258,7 @@ def _with_nested(frame: pl.DataFrame, named: Sequence[str]) -> pl.DataFrame:
 
 
 def _inside(text: str | None, path: str) -> str | None:
-    """Returns what stands at a path of a JSON text: a text as it is, else JSON; of a list, what each item holds."""
+    # a text stays as it is, anything else becomes JSON; a list gives the value of each item
     try:
         value = json.loads(text or "null", parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
@@ -266,7 +273,7 @@ def _field(value: object, name: str) -> object:
 
 
 def _listed(columns: Sequence[str] | None, row: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Returns what columns hold without blanks; one alone may hold a JSON list of texts ([0, 1] is an answer as it stands)."""
+    # without blanks; a single column may hold a JSON list of texts ([0, 1] is one answer, as it stands)
     texts = [row[column] for column in columns or ()]
     given = [text for text in texts if text is not None and text.strip()]
     if len(texts) > 1 or not given or not given[0].lstrip().startswith("["):

@@ -10,9 +10,9 @@ _HELD = {"dbt": "dbt_project.yml", "models_registry": "audits"}
 
 @functools.cache
 def shipped(folder: str) -> Path:
-    """Returns a folder of the installed package, or in a checkout the one of that name at its top.
+    """Finds a folder of the installed package, or in a checkout the folder of that name at its top.
 
-    Raises FileNotFoundError where neither is there.
+    Raises FileNotFoundError if neither is there.
     """
     package = Path(__file__).resolve().parents[1]
     for place in (package / folder, package.parents[1] / folder):

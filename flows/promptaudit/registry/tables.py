@@ -1,4 +1,4 @@
-"""Reads a table of text from a file: CSV, JSONL, Parquet or XLSX, every value as it is written."""
+"""Reads a table of text from a CSV, JSONL, Parquet or XLSX file, every value as it is written."""
 
 from __future__ import annotations
 
@@ -28,15 +28,22 @@ _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 
 
 def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool = False) -> pl.DataFrame:
-    """Returns all rows with every column as String, missing values null; `shown` names the file in errors.
+    """Reads all rows with every column as String, missing values null. `shown` names the file in errors.
 
-    CSV: fields are separated by the comma, semicolon, tab or bar that the header has, in UTF-8 or UTF-16; an empty field is an
-    empty string, unless its column also quotes empty strings: then the bare one is missing.
+    CSV: fields are separated by the comma, semicolon, tab or bar that the header has, in UTF-8 or UTF-16; an empty
+    field is an empty string, unless its column also quotes empty strings: then the bare one is missing.
+
     JSONL: numbers stay as written, nested values are JSON text; lone surrogates are escaped and the boolean column
-    `is_escaped`, there only when needed, marks the row. Parquet: whole numbers, booleans and times become text, structs
-    JSON; so do floats, whose spelling is not the writer's, unless `keep_floats`. XLSX: a cell is what the spreadsheet shows. What
-    gzip or Zstandard packed is unpacked first. Raises DataError in one line, also for a file of more columns, values or texts
-    than one of its size may have.
+    `is_escaped`, there only when needed, marks the row.
+
+    Parquet: whole numbers, booleans and times become text, structs JSON. Floats become text too, in another spelling
+    than the writer's, unless `keep_floats`.
+
+    XLSX: a cell is the text of its value. Leading zeros of whole numbers stay as the spreadsheet shows them, percent
+    and other formats do not.
+
+    Files packed by gzip or Zstandard are unpacked first. Raises DataError in one line, also for a file with more
+    columns, values or texts than one of its size may have.
     """
     shown = shown or str(path)
     with unpacked(path) as plain:
@@ -71,7 +78,7 @@ def _read_text_table(path: Path, shown: str, *, keep_floats: bool) -> pl.DataFra
 
 
 def refuse_long_texts(frame: pl.DataFrame, shown: str) -> None:
-    """Raises DataError for the first text of a column that is longer than any answer."""
+    """Raises DataError for the first text of a column that is longer than MAX_TEXT bytes."""
     for column, dtype in frame.schema.items():
         if dtype == pl.String and (frame[column].str.len_bytes().max() or 0) > MAX_TEXT:  # type: ignore[operator]
             row = int((frame[column].str.len_bytes() > MAX_TEXT).arg_max() or 0)
@@ -80,7 +87,7 @@ def refuse_long_texts(frame: pl.DataFrame, shown: str) -> None:
 
 
 def nearest_file(path: Path) -> str:
-    """Returns `; nearest: x` for the table beside it whose name is close, else nothing."""
+    """Suggests the table beside a path whose name is close, as `; nearest: x`; empty if there is none."""
     try:
         beside = {
             stem_of(each): each.name
@@ -98,7 +105,7 @@ def _json_of_list(values: pl.Series) -> str:
 
 
 def _json_of_floats(texts: pl.Series) -> str:
-    """Returns the JSON of numbers given as texts; what is none or not finite is null."""
+    # JSON has null for what is not finite
     numbers = (None if text is None else float(text) for text in texts)
     return json.dumps([number if number is not None and math.isfinite(number) else None for number in numbers])
 
@@ -155,7 +162,7 @@ def _jsonl(path: Path, shown: str) -> pl.DataFrame:
 
 
 def _batches(path: Path, shown: str) -> Iterator[list[dict[str, Any]]]:
-    """Gives the rows, some at a time: as dicts they take several times what they take in a frame."""
+    # in batches: as dicts, rows take several times the memory that they take in a frame
     batch: list[dict[str, Any]] = []
     columns: set[str] = set()
     n_rows = n_bytes = 0

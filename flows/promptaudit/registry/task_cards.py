@@ -20,7 +20,7 @@ from promptaudit.registry.placeholders import placeholders
 
 Kind = Literal["classification", "multiple_choice", "open_ended", "extraction"]
 INSTRUCTED: tuple[Kind, ...] = ("classification", "extraction")
-"""Kinds whose prompt is an instruction in messages; that of the others is a template."""
+"""Kinds whose prompt is an instruction in messages. The prompts of the other kinds are templates."""
 WITHOUT_LABELS: tuple[Kind, ...] = ("open_ended", "extraction")
 Level = Literal["nominal", "ordinal", "interval"]
 ScoringMethod = Literal[
@@ -54,7 +54,7 @@ LabelsLine = Literal["names", "none"]
 
 
 def sound_pattern(text: str) -> str:
-    """Returns the text itself where it is a pattern of RE2; raises ValueError elsewhere."""
+    """Accepts a pattern that RE2 can compile and gives it back unchanged; raises ValueError for any other text."""
     options = re2.Options()
     options.log_errors = False
     try:
@@ -171,7 +171,7 @@ class Data(Card):
     )
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         if self.path is not None and "\x00" in self.path:
             yield "a path holds no NUL"
         if (self.path is None) == (self.hub is None):
@@ -325,7 +325,7 @@ class TaskCard(Card):
     @model_validator(mode="before")
     @classmethod
     def _letters(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a card holds
-        """Options that stand in columns of their own need no labels in the card."""
+        # options that stand in columns of their own need no labels in the card
         if isinstance(value, dict) and value.get("kind") == "multiple_choice" and not value.get("labels"):
             data = value.get("data")
             columns = data.get("options") if isinstance(data, dict) else getattr(data, "options", None)
@@ -334,7 +334,7 @@ class TaskCard(Card):
         return value
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         if self.kind in WITHOUT_LABELS:
             yield from self._refuse("labels")
         else:
@@ -441,7 +441,10 @@ class TaskCard(Card):
             yield f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
 
     def canonical_json(self) -> str:
-        """Returns the card as one line of JSON as of every card, the fields of extraction in order, as prompts show them."""
+        """Writes the card as one line of JSON, as every card does; the fields of extraction stay in the card's order.
+
+        Prompts show the fields in that order.
+        """
         if not self.fields:
             return super().canonical_json()
         card = self.model_dump(mode="json", exclude_defaults=True)
@@ -453,30 +456,33 @@ class TaskCard(Card):
 
     @property
     def scoring_methods(self) -> tuple[str, ...]:
-        """Returns the rules that score this task's completions, the first of which stands for the task."""
+        """Lists the rules that score this task's completions. The first one stands for the task."""
         if self.kind == "extraction":
             return (ALL_FIELDS, *(f"field:{name}" for name in self.fields))
         return self.scoring or SCORED_BY[self.kind][:1]
 
     @property
     def gold_columns(self) -> dict[str, str]:
-        """Returns the column of the gold value of each field."""
+        """Maps each field to the column of its gold value."""
         return {name: field.gold or name for name, field in self.fields.items()}
 
     def names_labels(self, strategy: str) -> bool:
-        """Returns whether a line of the prompt names the labels under a strategy that neither describes them nor has a schema."""
+        """Tells whether a line of the prompt names the labels under this strategy.
+
+        It is meant for strategies that neither describe the labels nor send a schema.
+        """
         if isinstance(self.labels_line, str):
             return self.labels_line == "names" and bool(self.labels)
         return all(line == "names" for name, line in self.labels_line.items() if name == strategy)
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """Returns the names of the labels, in the card's order."""
+        """Lists the names of the labels, in the card's order."""
         return tuple(item.label for item in self.labels)
 
     @functools.cached_property
     def by_composed(self) -> Mapping[str, str]:
-        """Returns the labels as the card writes them, by their composed forms.
+        """Maps the composed form of each label to the label as the card writes it.
 
         "não" is one label for a person, whether ã is one character or two.
         """
@@ -484,12 +490,12 @@ class TaskCard(Card):
 
 
 def composed(text: str) -> str:
-    """Returns a text in Unicode's composed form (NFC)."""
+    """Converts a text to Unicode's composed form (NFC)."""
     return unicodedata.normalize("NFC", text)
 
 
 def is_number(text: str) -> bool:
-    """Returns whether the text is a finite number."""
+    """Tells whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Defines the cards of templates: whole prompts of a question, the prompt variants of multiple-choice and open tasks."""
+"""Defines the cards of templates: whole prompts of a question, which are the variants of choice and open tasks."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ OF_OPTIONS = tuple(
     for ordinal in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 )
 """Placeholders that each stand for one option, without its sign."""
+# the sign that stands before an option: the A of "A. ", "(A) " or "A = "
 _SIGN = re.compile(r"([A-Za-z0-9]+) ?[^A-Za-z0-9\s]{0,2}\s?\Z")
-"""The sign that stands before an option: the A of "A. ", "(A) " or "A = "."""
 
 KNOWN = {
     "option": ("enumerator", "option"),
@@ -67,7 +67,7 @@ class Template(Card):
     example: str = Field("Question: {question}\nAnswer: {answer}", description="how a solved question is written")
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         used = placeholders(self.text)
         if "question" not in used:
             yield "text never uses {question}"
@@ -84,7 +84,7 @@ class Template(Card):
         yield from self._has_its_signs()
 
     def _has_its_signs(self) -> Iterator[str]:
-        """Says where options have other signs before them than answers are read by."""
+        # finds options that stand after other signs than answers are read by
         found = {name: _SIGN.search(self.text[: self.text.index(f"{{{name}}}")]) for name in self.named_options}
         written = {OF_OPTIONS.index(name): sign[1] for name, sign in found.items() if sign is not None}
         if len(written) < len(found) or not found:
@@ -103,17 +103,17 @@ class Template(Card):
 
     @property
     def signs(self) -> tuple[str, ...]:
-        """Returns the enumerators, as many as there are."""
+        """Lists the enumerators, as many as there are."""
         return SIGNS[self.enumerators] if isinstance(self.enumerators, str) else self.enumerators
 
     @property
     def named_options(self) -> tuple[str, ...]:
-        """Returns the placeholders of single options that it uses, the first option first."""
+        """Lists the placeholders of single options that the template uses, the first option first."""
         return tuple(name for name in OF_OPTIONS if name in placeholders(self.text))
 
     @property
     def has_options(self) -> bool:
-        """Returns whether it has all options in one place, whose form can vary."""
+        """Tells whether all options stand in one place, so that their form can vary."""
         return "options" in placeholders(self.text)
 
 
@@ -143,7 +143,7 @@ class TemplateCard(Card):
     @model_validator(mode="before")
     @classmethod
     def _renames(cls, card: object) -> object:
-        """Gives each text with its placeholders under the names that promptaudit has for them."""
+        # each text gets promptaudit's own names for its placeholders
         names = card.get("placeholders") if isinstance(card, dict) else None
         if not isinstance(card, dict) or not isinstance(names, dict) or not isinstance(card.get("templates"), list):
             return card
@@ -151,7 +151,7 @@ class TemplateCard(Card):
         return {**card, "templates": [_renamed(template, names) for template in _templates(card["templates"])]}
 
     def faults(self) -> Iterator[str]:
-        """Gives what fields demand of each other and do not get."""
+        """Checks the rules between fields and yields one message for each that is broken."""
         for number, template in enumerate(self.templates, start=1):
             if self.kind == "multiple_choice" and not template.has_options and len(template.named_options) < 2:  # noqa: PLR2004
                 yield f"template {number} never uses {{options}}, nor {{first_option}}, {{second_option}} and so on"

@@ -1,4 +1,4 @@
-"""Unpacks a file that gzip or Zstandard packed for as long as it is read, up to a size."""
+"""Unpacks a file that gzip or Zstandard packed, up to a size, for as long as it is read."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ _CHUNK = 1 << 20
 
 
 def ending_of(path: Path) -> str:
-    """Returns what a file's name ends with in lower case, `.csv` or `.csv.gz`."""
+    """Gives the ending of a file's name in lower case, `.csv` or `.csv.gz`."""
     packed = path.suffix if path.suffix.lower() in METHODS else ""
     return f"{Path(path.name.removesuffix(packed)).suffix}{packed}".lower()
 
 
 def stem_of(path: Path) -> str:
-    """Returns a file's name without what it ends with."""
+    """Gives a file's name without its ending."""
     return path.name[: len(path.name) - len(ending_of(path))]
 
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """Gives the file, or a private one with what it packs, which goes afterwards; errors about that name the file itself.
+    """Yields the file, or a private unpacked copy, which is deleted afterwards.
 
-    Raises DataError in one line for a file that is cut off or broken, or that holds more than one of its size may.
+    Errors about the copy name the file itself.
+
+    Raises DataError in one line for a file that is cut off or broken, or that holds more than a file of its size may.
     """
     method = METHODS.get(path.suffix.lower())
     if method is None or "\x00" in str(path) or not path.is_file():
@@ -52,7 +54,7 @@ def unpacked(path: Path) -> Iterator[Path]:
 
 
 def renamed(text: str, plain: Path, path: Path) -> str:
-    """Returns a message about an unpacked file as one about the file that was named."""
+    """Rewrites a message about an unpacked copy so that it names the file itself."""
     return text.replace(" ".join(str(plain).split()), " ".join(str(path).split()))
 
 

@@ -1,4 +1,4 @@
-"""Writes card files as people write them: fields in their order, texts of several lines as such."""
+"""Writes card files as people write them: fields in their order, texts of several lines as blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import yaml
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes a text of several lines as such."""
+    pass
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:

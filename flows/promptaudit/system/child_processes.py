@@ -1,7 +1,8 @@
 """Ends the processes that a killed run would leave behind: its Prefect server, its dbt build.
 
-A watcher holds the reading end of a pipe. When the run ends as it should, it says so through the pipe; when it is killed
-outright, the pipe closes unsaid and the watcher ends every process that carries the run's mark in its environment.
+A watcher holds the reading end of a pipe. When the run ends as it should, it says so through the pipe; when it is
+killed outright, the pipe closes unsaid and the watcher ends every process that carries the run's mark in its
+environment.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ WATCHER = Path(__file__).with_name("watcher.py")
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Marks every process started inside, and has them ended if this one is killed; the outermost of several does."""
+    """Marks every process started inside, and has them ended if this one is killed.
+
+    Only the outermost of several does so.
+    """
     if MARK in os.environ:  # inside a longer piece of work that is guarded already
         yield
         return

@@ -1,4 +1,4 @@
-"""Calls blocking functions in threads that nobody waits for when the process ends."""
+"""Calls blocking functions in threads that do not delay the end of the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Call = tuple[Callable[[], object], asyncio.AbstractEventLoop, "asyncio.Future[A
 class DaemonThreads:
     """At most `n` threads, started as they are needed.
 
-    The threads of concurrent.futures are waited for at the end of the process: a function that hangs would outlive Ctrl-C.
+    The process waits at its end for the threads of concurrent.futures: a function that hangs would outlive Ctrl-C.
     """
 
     def __init__(self, n: int) -> None:
@@ -25,7 +25,10 @@ class DaemonThreads:
         self._threads: list[threading.Thread] = []
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Returns what a call returns, or raises what it raises; a SystemExit or KeyboardInterrupt of it as RuntimeError."""
+        """Runs a call in a thread and returns or raises what it does.
+
+        Its SystemExit or KeyboardInterrupt becomes RuntimeError.
+        """
         if len(self._threads) < self._n:
             thread = threading.Thread(target=self._work, daemon=True)
             self._threads.append(thread)
@@ -39,7 +42,7 @@ class DaemonThreads:
         return value
 
     def end(self) -> None:
-        """Lets the threads end after what they are at; nobody waits for them."""
+        """Lets the threads end after their present calls, without waiting for them."""
         for _ in self._threads:
             self._calls.put(None)
         self._threads.clear()
@@ -54,7 +57,7 @@ class DaemonThreads:
 def _outcome(call: Callable[[], object]) -> tuple[object, Exception | None]:
     try:
         return call(), None
-    except Exception as error:  # noqa: BLE001 - handed to whoever called
+    except Exception as error:  # noqa: BLE001 - handed to the caller
         return None, error
     except BaseException as error:  # noqa: BLE001 - it would end the loop
         return None, RuntimeError(f"it ended with {type(error).__name__}")

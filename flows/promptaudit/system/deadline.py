@@ -1,4 +1,4 @@
-"""Ends work that takes too long: first as an interrupt would, and the process itself where that is not enough."""
+"""Ends work that takes too long: first by an interrupt, then by ending the process if that is not enough."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from datetime import timedelta
 from promptaudit.registry.errors import MeasureError
 
 GRACE_S = 300.0
-"""How long a process may take to put away what it holds, once its time is up."""
+"""Seconds that a process has to save what it holds, once its time is up."""
 
 
 @contextlib.contextmanager
 def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[None]:
     """Interrupts the main thread after `limit`, which then raises MeasureError naming `what`.
 
-    A process that does not come to an end within `grace_s` seconds after that is ended with MeasureError's exit code, and the
-    stacks of its threads go to stderr; what it had landed is kept, and `child_processes` ends what it started. Of work in another
-    thread than the main one only the second holds.
+    A process that has not ended `grace_s` seconds later is ended with MeasureError's exit code, and the stacks of its
+    threads go to stderr. Landed rows are kept, and `child_processes` ends the processes that it started. Work in
+    another thread than the main one is not interrupted: for it only the end of the process applies.
     """
     message = (
         f"{what} took longer than {hours(limit)} and was stopped; what had landed is kept, and the next start goes on"
@@ -41,13 +41,11 @@ def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[N
             if watch.has_struck:
                 raise MeasureError(message) from None
             raise
-        if watch.has_struck:  # whoever was interrupted went on
+        if watch.has_struck:  # the code inside caught the interrupt and went on
             raise MeasureError(message)
 
 
 class _Watch(threading.Thread):
-    """Waits for the work to end, interrupts it, and ends the process."""
-
     def __init__(self, limit_s: float, grace_s: float, message: str) -> None:
         super().__init__(name="deadline", daemon=True)
         self.has_struck = False
@@ -56,7 +54,6 @@ class _Watch(threading.Thread):
         self._main = threading.main_thread() if threading.current_thread() is threading.main_thread() else None
 
     def run(self) -> None:
-        """Waits twice."""
         if self._is_over.wait(self._limit_s):
             return
         with self._striking:
@@ -73,14 +70,14 @@ class _Watch(threading.Thread):
         os._exit(MeasureError.exit_code)
 
     def stop(self) -> None:
-        """After this no signal is sent."""
+        # after this no signal is sent
         with self._striking:
             self._is_over.set()
 
 
 @contextlib.contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Has SIGTERM raise KeyboardInterrupt where nobody has said what it does."""
+    # SIGTERM raises KeyboardInterrupt unless the program has a handler of its own
     is_open = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) in (
         signal.SIG_DFL,
         signal.SIG_IGN,
@@ -94,7 +91,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def hours(span: timedelta) -> str:
-    """Returns a span of time as `24 h`, `90 min` or `20 s`."""
+    """Writes a span of time as `24 h`, `90 min` or `20 s`."""
     seconds = span.total_seconds()
     for unit, length in (("h", 3600), ("min", 60)):
         if seconds >= length and seconds % length == 0:

@@ -1,4 +1,7 @@
-"""Writes files whole, for their owner alone: a reader sees the old one or the new one, whatever is cut short."""
+"""Writes files whole and private to their owner.
+
+A reader sees the old file or the new one, even if the write is cut short.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from promptaudit.registry.errors import BrokenFile, WarehouseError
 PRIVATE = 0o600  # its owner's alone
 SHARED = 0o666  # as the umask has it
 NO_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EACCES, errno.EPERM, errno.EISDIR})
-"""Why a link, a socket, a folder or somebody else's file is not opened."""
+"""Errors on opening a link, a socket, a folder or somebody else's file."""
 PRIVATE_UMASK = 0o077  # of a process whose files are its owner's alone
 
 
@@ -25,9 +28,11 @@ def write_text(text: str, path: Path, mode: int = PRIVATE) -> Path:
 
 
 def write_bytes(content: bytes, path: Path, mode: int = PRIVATE) -> Path:
-    """Writes beside the file, then renames; a link stays one, and what lies under /dev is written to as it is.
+    """Writes a draft beside the file, then renames it.
 
-    Raises WarehouseError, in one line, where it cannot.
+    A link stays a link, and a path under /dev is appended to directly.
+
+    Raises WarehouseError, in one line, if it cannot be written.
     """
     target = Path(os.path.realpath(path))
     draft = target.with_name(target.name + ".new")
@@ -50,7 +55,10 @@ def write_bytes(content: bytes, path: Path, mode: int = PRIVATE) -> Path:
 
 
 def copy_durably(source: Path, target: Path) -> None:
-    """Copies a file, forced to the disk before it takes its place; raises WarehouseError where it cannot be written."""
+    """Copies a file and forces the copy to the disk before it takes its place.
+
+    Raises WarehouseError if it cannot be written.
+    """
     draft = target.with_name(target.name + ".new")
     try:
         with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
@@ -67,7 +75,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def put_in_place(draft: Path, target: Path) -> None:
-    """Forces a finished draft to the disk and renames it into place, which holds through a power cut."""
+    """Forces a finished draft to the disk and renames it into place, so that it survives a power cut."""
     force(draft)
     draft.replace(target)
     force(target.parent)
@@ -83,22 +91,22 @@ def force(path: Path) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Makes a folder, and those above it that are missing, for its owner alone; raises WarehouseError where it cannot."""
+    """Makes a folder and its missing parents, private to their owner; raises WarehouseError if it cannot."""
     try:
         missing = [each for each in (folder, *folder.parents) if not each.exists()]
         for each in reversed(missing):
             each.mkdir(exist_ok=True, mode=0o700)
-        folder.mkdir(exist_ok=True)  # a file in its place is told
+        folder.mkdir(exist_ok=True)  # fails if a file is in its place
     except OSError as error:
         msg = f"{folder}: cannot be made: {error.strerror}"
         raise WarehouseError(msg) from None
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Returns what a file holds that somebody else may have put there.
+    """Reads a file that somebody else may have put there.
 
-    Raises BrokenFile for a link, a pipe, a folder, a file that may not be read and one of more bytes than `most`;
-    FileNotFoundError where there is none.
+    Raises BrokenFile for a link, a pipe, a folder, a file without permission to read, and a file of more bytes than
+    `most`; FileNotFoundError if there is none.
     """
     try:
         handle = os.open(
@@ -121,6 +129,6 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def file_sha256(path: Path) -> str:
-    """Returns the sha256 of a file, in hex."""
+    """Hashes a file with sha256, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in a program of ours; it imports nothing, so that `--help` stays instant."""
+"""Sets how often Python collects garbage in our programs. It imports nothing, so that `--help` stays instant."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import gc
 
 
 def collect_rarely() -> None:
-    """Has Python look for garbage each 50,000 new objects; a program calls it first.
+    """Has Python collect garbage after each 50,000 new objects; a program calls it first.
 
-    The imports of large libraries make hundreds of thousands of objects and hardly any garbage. At Python's own 700 a seventh
-    of a night's processor time goes there.
+    The imports of large libraries make hundreds of thousands of objects and hardly any garbage. At Python's own 700 a
+    seventh of a night's processor time goes there.
     """
     gc.set_threshold(50_000, 10, 10)

@@ -7,9 +7,10 @@ import warnings
 
 
 def quiet_libraries() -> None:
-    """Has libraries write nothing to the terminal by themselves: what they warn of concerns our code, and --debug shows it.
+    """Stops libraries from writing to the terminal: their warnings concern our code, and --debug shows them.
 
-    Python writes what they log to stderr where the root logger has no handler. What -W and PYTHONWARNINGS say comes first.
+    Python writes what they log to stderr if the root logger has no handler. Settings of -W and PYTHONWARNINGS come
+    first.
     """
     logging.getLogger().addHandler(logging.NullHandler())
     warnings.simplefilter("ignore", append=True)

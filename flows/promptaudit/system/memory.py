@@ -1,4 +1,4 @@
-"""How much memory DuckDB may take of the machine's; what does not fit waits on the disk."""
+"""Sets how much of the machine's memory DuckDB may take. What does not fit waits on the disk."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ PROC, CGROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def duckdb_memory(n_values: int) -> str:
-    """Returns the memory limit of the DuckDB that derives marts of so many answers or fields: PROMPTAUDIT_MEMORY, or their need.
+    """Computes the memory limit of the DuckDB that derives marts of so many answers or fields.
 
-    That is 1.5 GiB, and above ten million of them 160 bytes each, but no more than a quarter of the machine's memory; on a
-    machine of less than 6 GiB it is 1.5 GiB or half, whichever is less. Lists of all answers of a run have to fit into it; the
-    rest may wait on the disk. Measures hold arrays of their own beside it.
+    PROMPTAUDIT_MEMORY sets it. Otherwise it is 1.5 GiB, and above ten million values 160 bytes each, but no more than a
+    quarter of the machine's memory; on a machine of less than 6 GiB it is 1.5 GiB or half, whichever is less. Lists of
+    all answers of a run have to fit into it; the rest may wait on the disk. Measures hold arrays of their own beside
+    it.
     """
     whole = machine_memory()
     most = max(whole // 4, min(whole // 2, ENOUGH))
@@ -28,7 +29,7 @@ def duckdb_memory(n_values: int) -> str:
 
 @functools.cache
 def machine_memory() -> int:
-    """Returns the bytes of memory of this machine, or what the cgroups that this process is in leave it of them."""
+    """Reads the bytes of memory of this machine, or the part that this process's cgroups allow."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     with contextlib.suppress(OSError):
         for line in PROC.read_text(encoding="utf-8").splitlines():
@@ -37,7 +38,7 @@ def machine_memory() -> int:
 
 
 def _limits(controllers: str, path: str) -> list[int]:
-    """Returns the memory limits of a cgroup and those above it, as far as they can be seen, of either version of cgroups."""
+    # limits of a cgroup and of those above it, as far as they are visible, for both versions of cgroups
     if controllers and "memory" not in controllers.split(","):
         return []
     root, name = (CGROUPS / "memory", "memory.limit_in_bytes") if controllers else (CGROUPS, "memory.max")

@@ -1,4 +1,4 @@
-"""Takes keys out of text before it lands, is logged or raised."""
+"""Removes keys from text before it lands, is logged or raised."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 # postgresql://user:password@host, …?password=…, user:password
 _PASSWORD = re.compile(r"://[^\s/?#:]*:([^\s/?#]*)@|[?&]password=([^&\s]+)|\A[^\s:/]+:(?!//)(.+)\Z")
-FEW_CHARACTERS = 6  # of a password: a shorter one is a word of many a text
+FEW_CHARACTERS = 6  # of a password: a shorter one may be an ordinary word of a text
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
-    """Returns the text with every secret, in any form it may travel in, replaced by `[hidden]`.
+    """Replaces every secret in a text, in any form it may travel in, by `[hidden]`.
 
-    Replaced are each value of `secrets` (of any length; empty ones are skipped) and the password of 6 characters or more in
-    one that is an address or `user:password`, their URL-quoted, HTML- and JSON-escaped and base64 forms, a word that begins
-    with the first 8 characters of a secret of 16 or more, credentials in URLs, `Authorization` headers, parameters named
-    like keys and tokens shaped like `sk-…`. Everything else is kept.
+    Replaced are each value of `secrets` (of any length; empty ones are skipped) and, in a value that is an address or
+    `user:password`, the password of 6 characters or more; their URL-quoted, HTML- and JSON-escaped and base64 forms; a
+    word that begins with the first 8 characters of a secret of 16 or more; credentials in URLs, `Authorization`
+    headers, parameters named like keys, and tokens shaped like `sk-…`. Everything else is kept.
     """
     text = _values(tuple(secrets)).sub(HIDDEN, text)
     for shape, replacement in _SHAPES:
@@ -54,19 +54,25 @@ def scrub(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def one_line(text: str, secrets: Iterable[str] = (), limit: int = 500) -> str:
-    """Returns the text scrubbed, printable, on one line and cut to `limit` characters; a text over 100,000 is only counted."""
+    """Scrubs a text and makes it printable, one line, and at most `limit` characters long.
+
+    A text of over 100,000 characters is replaced by its length.
+    """
     if len(text) > MAX_RAW_CHARS:
         return f"a text of {len(text)} characters"
     line = scrub(text, secrets)
     if not line.isprintable():
-        # once more: what an unprintable character split is whole only now
+        # again, since a secret that an unprintable character split is whole only now
         line = scrub("".join(char if char.isprintable() else " " for char in line), secrets)
     line = " ".join(line.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def without_values(text: str, secrets: Iterable[str]) -> str:
-    """Returns a completion: verbatim, but for the exact values of `secrets`, which never reach a row."""
+    """Replaces the exact values of `secrets` in a completion, which must never reach a row.
+
+    Everything else stays verbatim.
+    """
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
@@ -87,7 +93,7 @@ def _values(secrets: tuple[str, ...]) -> re.Pattern[str]:
         quoted = (quote(raw, safe=""), quote(raw), quote_plus(raw))
         forms |= {secret, html.escape(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1], *quoted}
         forms |= {re.sub(r"%..", lambda match: match[0].lower(), form) for form in quoted}
-        # Basic credentials carry the key alone, as the password of nobody, or as the user
+        # Basic credentials carry the key alone, as a password without a user, or as the user
         forms |= {base64.b64encode(part).decode() for part in (raw, b":" + raw, raw + b":")}
     patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
     patterns += [re.escape(secret[:8]) + r"[^\s\"'<>]*" for secret in secrets if len(secret) >= 16]  # noqa: PLR2004 - half of it still tells nobody

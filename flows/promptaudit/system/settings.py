@@ -1,4 +1,7 @@
-"""What the environment says of a place: each setting has a PROMPTAUDIT_* variable, which acts at every entry point."""
+"""Reads the settings of a place from the environment.
+
+Each has a PROMPTAUDIT_* variable, which acts at every entry point.
+"""
 
 from __future__ import annotations
 
@@ -136,16 +139,17 @@ class Settings(BaseModel):
 
 @functools.cache
 def secret_variables() -> frozenset[str]:
-    """Returns the variables of the settings that are secret, in capitals."""
+    """Lists the variables of the secret settings, in capitals."""
     fields = Settings.model_fields.items()
     secret = (name for name, field in fields if SecretStr in (field.annotation, *get_args(field.annotation)))
     return frozenset((PREFIX + name).upper() for name in secret)
 
 
 def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = (), **given: float | None) -> Settings:
-    """Returns the settings of the environment, over them a warehouse and what else is given, and after them folders of cards.
+    """Reads the settings from the environment. A given warehouse and other given values replace them.
 
-    Raises UsageError naming the first variable that cannot be taken.
+    Folders of cards in `registry` are added after the folders of the environment. Raises UsageError naming the first
+    variable that is not valid.
     """
     try:
         settings = Settings(
@@ -159,9 +163,11 @@ def settings_of(warehouse: Path | None = None, registry: Sequence[Path] = (), **
 
 
 def work_in_audit_folder() -> None:
-    """Goes to the folder that AUDIT_FOLDER names: paths in settings are relative, and a worker's flow begins at the root.
+    """Changes to the folder that AUDIT_FOLDER names.
 
-    Raises UsageError where it cannot, or where a worker's environment names none.
+    Paths in settings are relative, and a worker's flow starts at the root.
+
+    Raises UsageError if that fails, or if a worker's environment names none.
     """
     folder, here = Path(os.environ.get(AUDIT_FOLDER, "")), Path.cwd()
     if not folder.is_absolute():
@@ -177,7 +183,7 @@ def work_in_audit_folder() -> None:
 
 
 def registry_of(settings: Settings) -> Registry:
-    """Returns the registry of settings, its faulty cards left out; ./registry counts when it is there."""
+    """Reads the registry of the settings, without faulty cards. ./registry counts if it exists."""
     from promptaudit.registry.registry import read_registry
 
     here = Path("registry")

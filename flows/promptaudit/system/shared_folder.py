@@ -1,4 +1,7 @@
-"""A folder that several processes share, here or in an object store: whole files are written, read, listed and taken away."""
+"""Shares a folder between several processes, here or in an object store.
+
+Whole files are written, read, listed and removed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from promptaudit.registry.extras import needs_extra
 from promptaudit.system.files import PRIVATE, private_folder, put_in_place, read_regular
 
 ASIDE = ".aside"
-"""The ending of the folder beside a shared one that what is set aside is moved to."""
+"""The ending of the folder, beside a shared one, that files are moved to when they are set aside."""
 MOST_BYTES = 250_000_000  # of a file; a segment has some 32 MB
 
 
@@ -20,41 +23,41 @@ class SharedFolder(Protocol):
     """A folder whose files appear whole; names are relative to it, with `/` between their parts."""
 
     poll_s: float
-    """How long to wait between two looks."""
+    """How many seconds to wait between two looks."""
 
     def names(self) -> list[str]:
-        """Returns the names of all files, in order; one whose name is no UTF-8 is nobody's of ours, and not among them."""
+        """Lists the names of all files, in order, without names that are not UTF-8: none of ours is."""
 
     def size(self, name: str) -> int:
-        """Returns how many bytes a file has; 0 where it is not there."""
+        """Gives the bytes of a file; 0 if it does not exist."""
 
     def read(self, name: str) -> bytes | None:
-        """Returns what a file holds; None where it is not there.
+        """Reads a file; None if it does not exist.
 
-        Raises BrokenFile for what is no regular file, and for one of over 250 MB.
+        Raises BrokenFile for anything but a regular file, and for a file of over 250 MB.
         """
 
     def write(self, name: str, content: bytes) -> None:
-        """Writes a file: who reads it finds the old content or the new. Raises WarehouseError where that fails."""
+        """Writes a file; readers find the old content or the new. Raises WarehouseError if that fails."""
 
     def take(self, path: Path, name: str) -> None:
-        """Takes a file of this machine over under a name; it is gone where it was. Raises WarehouseError where that fails."""
+        """Moves a file of this machine into the folder under a name; raises WarehouseError if that fails."""
 
     def remove(self, name: str) -> None:
-        """Removes a file, where it is there."""
+        """Removes a file if it exists."""
 
     def set_aside(self, name: str) -> str:
-        """Moves a file to a folder beside this one; returns where it is. Raises WarehouseError where that fails."""
+        """Moves a file to a folder beside this one; returns the new place. Raises WarehouseError if that fails."""
 
     def spool(self, name: str) -> Path | None:
-        """Returns where files that will be taken over under `name` are best written; None: anywhere."""
+        """Gives the best place to write files that `take` will move to `name`; None: anywhere."""
 
     def under(self, name: str) -> SharedFolder:
-        """Returns a folder inside of this one."""
+        """Opens a folder inside of this one."""
 
 
 def shared_folder(address: str | Path) -> SharedFolder:
-    """Returns the folder of a path, or of an address such as `s3://bucket/prefix`.
+    """Opens the folder of a path, or of an address such as `s3://bucket/prefix`.
 
     Raises UsageError for an address whose kind of store is not installed.
     """
@@ -202,7 +205,7 @@ class _ObjectStore:
 
 
 def _is_text(name: str) -> bool:
-    """Returns whether a name can be written into a message or a query: bytes that are no UTF-8 cannot."""
+    # names with bytes that are no UTF-8 fit into no message and no query
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -223,7 +226,7 @@ def _store_of(address: str) -> Any:  # noqa: ANN401 - fsspec has no types
 
 @contextlib.contextmanager
 def _stored(address: str) -> Any:  # noqa: ANN401 - a context manager of nothing
-    """Has a store's errors leave as one line that names their kind: their words may hold credentials."""
+    # errors of a store become one line that names their kind, since their words may hold credentials
     try:
         yield
     except FileNotFoundError:

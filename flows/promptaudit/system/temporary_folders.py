@@ -1,4 +1,7 @@
-"""Temporary folders that last as long as somebody holds them; those that a killed process left are removed by the next."""
+"""Makes temporary folders that last as long as a process locks them.
+
+The next process removes what a killed one left.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ LEFT_S = 24 * 3600.0  # a log that an error names stays so long
 
 
 def make_folder(prefix: str, base: str | None = None, *, held: str = ".") -> Path:
-    """Returns a new folder below `base`; those of this prefix that are a day old and whose `held` nobody holds are removed.
+    """Makes a new folder below `base`, and removes unlocked folders of the same prefix that are a day old.
 
     `held` is a file in the folder, or the folder itself, that its owner locks with `fcntl.flock`.
     """
@@ -29,9 +32,9 @@ def make_folder(prefix: str, base: str | None = None, *, held: str = ".") -> Pat
 
 
 def hold(path: Path, *, waits: bool = True) -> int:
-    """Returns the descriptor of a file or folder, which is locked for as long as it is open.
+    """Opens and locks a file or folder; the lock lasts as long as the returned descriptor is open.
 
-    Raises OSError where another holds it and is not to be waited for; whoever looks for old folders holds each for a moment.
+    Raises OSError if another process holds it and `waits` is false. A search for old folders holds each for a moment.
     """
     descriptor = os.open(
         path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK

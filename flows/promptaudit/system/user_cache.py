@@ -1,4 +1,7 @@
-"""What follows from the installed packages alone, kept once for every warehouse of a user: to lose it costs seconds."""
+"""Keeps data that depends only on the installed packages, once for every warehouse of a user.
+
+Losing it costs seconds.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ OTHERS = 0o022
 
 
 def kept(name: str) -> Path | None:
-    """Returns where a file of this name is kept for this installation; None where the user has no place for such things."""
+    """Gives the place of a file of this name for this installation; None if the user has no home folder."""
     try:
         folder = Settings().cache or user_cache_path("promptaudit")
         folder = folder.expanduser().absolute()
@@ -32,7 +35,7 @@ def kept(name: str) -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """Returns what was kept under this name; None where nothing was, where it is spoilt, and where others may write."""
+    """Reads what was kept under this name; None if there is nothing, if it is damaged, or if others may write there."""
     path = kept(name)
     try:
         if path is None or not _is_private(path.parent):
@@ -44,7 +47,10 @@ def read(name: str) -> bytes | None:
 
 
 def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
-    """Keeps a file whole, private to its owner, in the place of all whose names match a pattern; nothing where it cannot."""
+    """Keeps a file whole and private to its owner, and removes older files that match `instead_of`.
+
+    Does nothing if it cannot.
+    """
     path = kept(name)
     with contextlib.suppress(OSError, WarehouseError):
         if path is None:
@@ -67,7 +73,7 @@ def keep(name: str, content: bytes, *, instead_of: str = "") -> None:
 
 @cached
 def folder(name: str) -> Path:
-    """Returns a folder of this name into which only this user writes; a temporary one where there is no place for it."""
+    """Gives a folder of this name that only this user writes to; a temporary one if there is no place for it."""
     path = kept(name)
     with contextlib.suppress(OSError, WarehouseError):
         if path is not None:
@@ -80,6 +86,6 @@ def folder(name: str) -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Returns whether a folder is this user's and others may write nothing into it: what lies there becomes SQL and script."""
+    # this user's, and not writable by others: its contents become SQL and script
     owner = folder.stat()
     return os.name != "posix" or (owner.st_uid == os.geteuid() and not owner.st_mode & OTHERS)

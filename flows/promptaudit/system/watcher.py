@@ -1,4 +1,7 @@
-"""Ends what a killed run leaves behind; `child_processes` starts this file by its path, so that the package is not imported."""
+"""Ends the processes that a killed run leaves behind.
+
+`child_processes` starts this file by its path, so that the package is not imported.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ ENDED = b"."
 
 
 def watch(mark: str) -> None:
-    """Waits for the pipe to close; ends what carries the mark unless the run said that it ended."""
+    """Waits for the pipe to close, and ends all processes with the mark unless the run said that it ended."""
     if os.read(sys.stdin.fileno(), 1) == ENDED:
         return
     import site
@@ -24,7 +27,7 @@ def watch(mark: str) -> None:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if process.environ().get(MARK) == mark:
-                # who renames itself, as vLLM's workers do, writes over its environment: children are taken as they are
+                # a process that renames itself, as vLLM's workers do, overwrites its environment: take all children
                 marked += [process, *process.children(recursive=True)]
     for process in marked:
         with contextlib.suppress(psutil.Error):

@@ -1,7 +1,7 @@
 """The only memory between the steps of an audit: a DuckDB file and its published copy.
 
-`Warehouse` is what every other room is handed. One writer a process has its file, briefly; readers have the published copy
-and are never blocked.
+Every other room works with a `Warehouse`. One writer per process opens its file, briefly; readers use the published
+copy and are never blocked.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ Row = dict[str, Any]
 
 
 class Ask(Protocol):
-    """Returns the rows of a query about one run; `values` are bound to the `$names` of the query, beside `$run`."""
+    """A function that reads the rows of a query about one run.
+
+    `values` are bound to the query's `$names`, beside `$run`.
+    """
 
     def __call__(self, query: str, /, **values: object) -> list[Row]:
-        """Asks."""
+        """Reads the rows."""
 
 
 Kind = TypeVar("Kind")
 
 
 def rows_as(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
-    """Returns the rows of a query as `kind`, a NamedTuple or frozen dataclass with the query's columns as its fields.
+    """Converts the rows of a query to `kind`, a NamedTuple or frozen dataclass with the query's columns as its fields.
 
     Raises:
         WarehouseError: a column is missing, or `kind` has no field of its name.
@@ -54,7 +57,7 @@ def rows_as(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
 
 
 def now() -> datetime:
-    """Returns this instant in UTC, without a zone, as the warehouse keeps it."""
+    """Reads the present time in UTC, without a zone, as the warehouse keeps it."""
     return datetime.now(UTC).replace(tzinfo=None)
 
 
@@ -62,23 +65,23 @@ def now() -> datetime:
 class Warehouse:
     """A warehouse, named by the path of its DuckDB file, which need not exist yet.
 
-    `duckdb_file` alone knows how the file is opened, shared between threads and closed; everything else asks here.
+    Only `duckdb_file` knows how the file is opened, shared between threads and closed. All other code uses this class.
     """
 
     path: Path
 
     def __str__(self) -> str:
-        """Returns the path, as it is called."""
+        """Gives the path as the user wrote it."""
         return str(self.path)
 
     @property
     def places(self) -> Places:
-        """Returns where the warehouse's files lie."""
+        """Names the places of the warehouse's files."""
         return Places(self.path)
 
     @property
     def published(self) -> Published:
-        """Returns the copy that readers have; the lake where neither it nor the warehouse is on this machine."""
+        """Finds the copy for readers, or the lake if neither the copy nor the warehouse is on this machine."""
         copy = self.places.copy
         if copy.is_file() or self.exists() or not os.environ.get("PROMPTAUDIT_LAKE"):
             return Published(copy)
@@ -87,20 +90,20 @@ class Warehouse:
         return Published(copy, lake_of_settings())
 
     def exists(self) -> bool:
-        """Returns whether its file is there."""
+        """Tells whether its file exists."""
         return self.path.exists()
 
     def hold(
         self, wait_s: float = 60, say: Callable[[str], None] | None = None, what: str = "", by: str = ""
     ) -> AbstractContextManager[None]:
-        """Holds the one lock of a run; waits `wait_s` seconds, saying so at once, then raises WarehouseLocked.
+        """Holds the one lock of a run; waits `wait_s` seconds, says so at once, then raises WarehouseLocked.
 
-        `by` says for whom, to whoever waits for it. `what` names a lock of its own: a night's, which lasts beyond its run.
+        `by` names the holder to others who wait. `what` names a lock of its own: a night's, which lasts beyond its run.
         """
         return lock(self.path, self.places.beside(f".{what}.lock" if what else ".lock"), wait_s, say, by)
 
     def write(self, *, wait_s: float = 30) -> AbstractContextManager[Connection]:
-        """Returns a writer's connection around one piece of work; DuckDB's errors leave as one line.
+        """Opens a writer's connection for one piece of work; errors of DuckDB become one line.
 
         Raises:
             WarehouseLocked: another program has the file open, for longer than `wait_s` seconds.
@@ -111,19 +114,25 @@ class Warehouse:
         return connect(self.path, wait_s=wait_s)
 
     def read(self, query: str, /, **values: object) -> list[Row]:
-        """Returns the rows of a query on the writer's file as dicts; `values` are bound to the `$names` of the query."""
+        """Reads the rows of a query on the writer's file as dicts; `values` are bound to the query's `$names`."""
         from promptaudit.warehouse.duckdb_file import rows_of
 
         with self.write() as con:
             return rows_of(con, query, **values)
 
     def frame(self, query: str, /, **values: object) -> pl.DataFrame:
-        """Returns the rows of a query on the writer's file as a frame, in the types of their columns; otherwise as `read`."""
+        """Reads the rows of a query on the writer's file as a frame in the types of their columns.
+
+        Otherwise as `read`.
+        """
         with self.write() as con:
             return con.execute(query, values).pl()
 
     def land(self, tables: Iterable[tuple[str, pl.DataFrame]]) -> int:
-        """Lands rows of tables of schema raw, each before the next are made, in one transaction; returns how many were new."""
+        """Lands rows of tables of schema raw in one transaction; returns how many were new.
+
+        Rows of one table land before the rows of the next are made.
+        """
         from promptaudit.warehouse.insert import insert_new
 
         with self.write() as con:
@@ -133,35 +142,46 @@ class Warehouse:
         return n_new
 
     def apply_schema(self) -> None:
-        """Makes schema raw where it is missing, or leads to it from an earlier version; raises WarehouseError of any other."""
+        """Creates schema raw if it is missing, or migrates it from an earlier version.
+
+        Raises WarehouseError for any other.
+        """
         from promptaudit.warehouse.schema import apply_schema
 
         apply_schema(self)
 
     def kept_open(self) -> AbstractContextManager[None]:
-        """Keeps the file open between the pieces of work inside, since each opening reads its catalog; `let_go` closes it."""
+        """Keeps the file open between the pieces of work inside, since each opening reads its catalog.
+
+        `let_go` closes it even so.
+        """
         from promptaudit.warehouse.duckdb_file import kept_open
 
         return kept_open(self.path)
 
     def let_go(self) -> bool:
-        """Closes a file that is kept open, so that another process can write to it; returns False where somebody works with it.
+        """Closes a file that is kept open, so that another process can write to it.
 
-        Whoever opens the file by other means than DuckDB calls this first: to close any handle of a file ends every lock
-        that a process has on it.
+        Returns False if a thread still uses it.
+
+        Code that opens the file by other means than DuckDB calls this first: closing any handle of a file ends every
+        lock that the process has on it.
         """
         from promptaudit.warehouse.duckdb_file import let_go
 
         return let_go(self.path)
 
     def rewrite(self) -> None:
-        """Writes the file anew from what it holds now, in the old one's place: what was deleted stays in a file otherwise."""
+        """Writes the file again from its present contents, since deleted rows would remain in the old file."""
         from promptaudit.warehouse.duckdb_file import rewrite
 
         rewrite(self.path)
 
     def inspect(self) -> AbstractContextManager[Connection]:
-        """Returns a reader's connection to the file, for our own queries alone; it also reads files of the same folder."""
+        """Opens a reader's connection to the file, only for our own queries.
+
+        It can also read files of the same folder.
+        """
         from promptaudit.warehouse.duckdb_file import inspect
 
         return inspect(self.places.file)
@@ -175,11 +195,11 @@ class Published:
     lake: Lake | None = None
 
     def exists(self) -> bool:
-        """Returns whether anything is published yet."""
+        """Tells whether anything is published yet."""
         return self.lake is not None or self.path.is_file()
 
     def read(self, query: str, /, **values: object) -> list[Row]:
-        """Returns the rows of one of our queries as dicts; `values` are bound to the `$names` of the query.
+        """Reads the rows of one of our queries as dicts; `values` are bound to the query's `$names`.
 
         Raises:
             WarehouseError: nothing is published yet, or the query failed or took longer than 15 minutes.
@@ -190,21 +210,24 @@ class Published:
             return rows_of(con, query, **values)
 
     def frame(self, query: str, /, **values: object) -> pl.DataFrame:
-        """Returns the rows of one of our queries as a frame, in the types of their columns; otherwise as `read`."""
+        """Reads the rows of one of our queries as a frame in the types of their columns; otherwise as `read`."""
         with self.connect() as con:
             return con.execute(query, values).pl()
 
     def connect(self) -> AbstractContextManager[Connection]:
-        """Returns a reader's connection for our own queries, which all see one publication.
+        """Opens a reader's connection for our own queries, which all see one publication.
 
-        Whoever reads the copy inside shares the open file: to open it takes 30 ms.
+        Every read of the copy inside shares the open file, since opening it takes 30 ms.
         """
         from promptaudit.warehouse.duckdb_file import connect_published
 
         return connect_published(self.path, self.lake)
 
     def inspect(self) -> AbstractContextManager[Connection]:
-        """Returns a reader's connection to the copy, for our own queries alone; it also reads files of the same folder."""
+        """Opens a reader's connection to the copy, only for our own queries.
+
+        It can also read files of the same folder.
+        """
         from promptaudit.warehouse.duckdb_file import inspect
 
         return inspect(self.path)
@@ -218,9 +241,9 @@ class Published:
         seconds: float = 60,
         give_up: Callable[[], object],
     ) -> Iterator[tuple[list[str], Iterator[tuple[Any, ...]]]]:
-        """Yields the column names of one query of somebody else's, and its rows as they stream; the file is closed on leaving.
+        """Yields the column names of one query of somebody else's, and its rows as they stream.
 
-        `give_up` is called where the query goes on though it was stopped after `seconds`.
+        The file is closed on leaving. `give_up` is called if the query goes on though it was stopped after `seconds`.
         """
         from promptaudit.warehouse.duckdb_file import stream_published
 

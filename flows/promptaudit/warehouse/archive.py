@@ -1,4 +1,4 @@
-"""Raw rows of one run as Parquet files beside the warehouse: written so that they can be trusted, and read again."""
+"""Writes the raw rows of one run as Parquet files beside the warehouse, checks them, and reads them again."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Archived:
 
 
 def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_id: str) -> Archived | None:
-    """Writes a run's rows of `raw.<table>` to `archive/<table>/audit_run_id=<run>/data.parquet`; None where it has none.
+    """Writes a run's rows of `raw.<table>` to `archive/<table>/audit_run_id=<run>/data.parquet`; None without rows.
 
-    The file takes its place, forced to the disk, only after it reads back as the rows it was made of. What an interrupted
-    call left is written over.
+    The file, forced to the disk, takes its place only after it reads back as the rows it was made of. It replaces the
+    remains of an interrupted call.
 
     Raises:
         WarehouseError: it cannot be written, or reads back otherwise.
@@ -72,7 +72,10 @@ def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_i
 
 
 def read_archive(warehouse: Warehouse, path: str, sha256: str) -> pl.DataFrame:
-    """Returns the rows of an archived file; raises WarehouseError where it is missing or not the one that was written."""
+    """Reads the rows of an archived file.
+
+    Raises WarehouseError if it is missing or not the file that was written.
+    """
     place = warehouse.places.archive.parent / path
     try:
         written = place.read_bytes()
@@ -87,7 +90,7 @@ def read_archive(warehouse: Warehouse, path: str, sha256: str) -> pl.DataFrame:
 
 
 def _content(con: Connection, rows: Selection) -> _Content:
-    """Columns with their types, number of rows, and two sums over the rows' hashes, which their order does not change."""
+    # columns with their types, number of rows, and two sums over the rows' hashes, which do not depend on the order
     columns = [(row[0], row[1]) for row in con.execute(f"describe from {rows.sql}", rows.values).fetchall()]
     query = f"select count(*), sum(hash(t)::hugeint), bit_xor(hash(t)) from (from {rows.sql}) as t"  # noqa: S608 - ours
     n_rows, total, mixed = con.execute(query, rows.values).fetchall()[0]

@@ -1,4 +1,4 @@
-"""Runs commands of the dbt project on a warehouse, in a child process that reads the project once a command."""
+"""Runs commands of the dbt project on a warehouse, in a child process that reads the project once per command."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ def dbt(
     readers: Sequence[TrustedReader] = (),
     n_values: int = 0,
 ) -> list[dict[str, str | None]]:
-    """Runs one dbt command on this warehouse, about these runs or all; what it writes goes beside the warehouse.
+    """Runs one dbt command on this warehouse, for these runs or all, and lists the measures that it did not derive.
 
-    Returns what it did not derive (`promptaudit.marts.settle.Found`).
-
-    `readers` are those of the user's own code that it may call; `n_values` is how many answers it goes
-    through, each field of extraction being one.
+    The form of the list is `promptaudit.marts.settle.Found`. Its files go beside the warehouse. `readers` lists the
+    user's own code that it may call. `n_values` is the number of answers that it processes; each field of extraction
+    counts as one.
     """
     warehouse = Warehouse(warehouse.places.file)
     target = warehouse.places.dbt / "target"
@@ -79,7 +78,10 @@ def dbt(
 
 
 def sweep_spills(warehouse: Warehouse) -> None:
-    """Removes what DuckDB put beside this warehouse for want of memory, in builds that were killed: it holds answers."""
+    """Removes the files that DuckDB wrote beside this warehouse, for lack of memory, in builds that were killed.
+
+    They hold answers.
+    """
     for path in warehouse.places.dbt.glob(f"{SPILL}*"):
         owner = path.name.removeprefix(SPILL).partition("-")[0]
         if owner.isdecimal() and psutil.pid_exists(int(owner)):
@@ -91,14 +93,14 @@ def sweep_spills(warehouse: Warehouse) -> None:
 
 
 def compiled() -> dict[str, Any]:
-    """Returns the manifest of the whole project with the SQL of every model, as dbt makes it in a folder of its own."""
+    """Compiles the whole project in a folder of its own and gives its manifest with the SQL of every model."""
     with tempfile.TemporaryDirectory(prefix="promptaudit-dbt-") as folder:
         dbt(Warehouse(Path(folder) / "audit.duckdb"), "compile")
         return manifest_of_build(Path(folder) / "dbt" / "target")
 
 
 def results_of_build(target: Path) -> list[str]:
-    """Returns the ids of what dbt's last command in a folder built; none where it never came to building."""
+    """Lists the ids of what dbt's last command in a folder built; empty if it never came to building."""
     if not (target / "run_results.json").exists():
         return []
     results = json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]
@@ -106,7 +108,7 @@ def results_of_build(target: Path) -> list[str]:
 
 
 def manifest_of_build(target: Path) -> dict[str, Any]:
-    """Returns the manifest that dbt left in a folder, with the SQL of the models that its last command compiled."""
+    """Reads the manifest that dbt left in a folder, with the SQL of the models that its last command compiled."""
     manifest: dict[str, Any] = json.loads((target / "manifest.json").read_text(encoding="utf-8"))
     for result in json.loads((target / "run_results.json").read_text(encoding="utf-8"))["results"]:
         if result["unique_id"] in manifest["nodes"]:

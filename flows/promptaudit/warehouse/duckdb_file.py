@@ -1,7 +1,7 @@
-"""How the DuckDB files are opened, shared and closed: the only module of flows that imports DuckDB.
+"""Opens, shares and closes the DuckDB files.
 
-The writer's file is open in a process once, between the first piece of work that needs it and the last; its published copy is
-opened read-only.
+Only this module of flows and `lake` import DuckDB. The writer's file is opened once in a process, before the first
+piece of work that needs it, and closed after the last. Its published copy is opened read-only.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ DatabaseError = duckdb.Error
 
 MOST_LOOK_S = 900  # a page of the largest run takes seconds
 TOLD_AFTER_S = 2.0  # our own processes wait for each other for less
-STOPS_WITHIN_S = 5.0  # a query that was told to
+STOPS_WITHIN_S = 5.0  # a query that was interrupted
 ONE_LINE = 300
 FULL = ("No space left on device", "Disk quota exceeded")
-"""What systems say of a disk that takes no more."""
+"""Error texts of systems for a disk that takes no more."""
 
 _NAMED = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 @dataclass(slots=True)
 class _File:
-    """A file that this process has open: the connection that keeps it so, and how many work with it or keep it open."""
-
+    # a file that this process has open: the connection that keeps it open, and how many threads use it or keep it open
     root: Connection | None = None
     n_users: int = 0
     n_keepers: int = 0
@@ -50,7 +49,6 @@ class _File:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def close_idle(self, *, even_if_kept: bool = False) -> None:
-        """Closes the file where nobody works with it, unless it is kept open."""
         if self.root is not None and not self.n_users and (even_if_kept or not self.n_keepers):
             root, self.root = self.root, None
             root.close()
@@ -65,11 +63,11 @@ def _file(path: Path) -> _File:
 
 @contextmanager
 def connect(path: Path, *, wait_s: float = 30) -> Iterator[Connection]:
-    """Yields a writer's connection around one piece of work; DuckDB's errors leave as one line.
+    """Yields a writer's connection for one piece of work; errors of DuckDB become one line.
 
-    The file is open in this process once: whoever connects meanwhile shares it, and the last one closes it, since threads
-    that open and close one file of their own get a BinderException. Another program that has the file open is waited for,
-    then named.
+    The file is open in this process once: other threads that connect meanwhile share it, and the last one closes it,
+    since threads that open and close the same file each get a BinderException. If another program has the file open,
+    the call waits for it, then names it.
     """
     private_folder(path.parent)
     file = _file(path)
@@ -99,7 +97,7 @@ def connect(path: Path, *, wait_s: float = 30) -> Iterator[Connection]:
 
 
 def _ours(con: Connection, path: Path, file: _File) -> Connection:
-    """Looks once a process that a file holds nothing foreign; raises WarehouseError of one that does."""
+    # checks once per process that a file holds nothing foreign; raises WarehouseError if it does
     if file.is_ours:
         return con
     try:
@@ -116,7 +114,10 @@ def _ours(con: Connection, path: Path, file: _File) -> Connection:
 
 @contextmanager
 def kept_open(path: Path) -> Iterator[None]:
-    """Keeps the file open between the pieces of work inside, since each opening reads its catalog; `let_go` still closes it."""
+    """Keeps the file open between the pieces of work inside, since each opening reads its catalog.
+
+    `let_go` closes it even so.
+    """
     file = _file(path)
     with file.lock:
         file.n_keepers += 1
@@ -129,10 +130,12 @@ def kept_open(path: Path) -> Iterator[None]:
 
 
 def let_go(path: Path) -> bool:
-    """Closes a file that is kept open, so that another process can write to it; returns False where somebody works with it.
+    """Closes a file that is kept open, so that another process can write to it.
 
-    Whoever opens the file by other means than DuckDB calls this first: to close any handle of a file ends every lock that a
-    process has on it.
+    Returns False if a thread still uses it.
+
+    Code that opens the file by other means than DuckDB calls this first: closing any handle of a file ends every lock
+    that the process has on it.
     """
     file = _file(path)
     with file.lock:
@@ -142,11 +145,11 @@ def let_go(path: Path) -> bool:
 
 @contextmanager
 def inspect(path: Path) -> Iterator[Connection]:
-    """Yields a reader's connection to a file of ours for queries of ours; nothing else writes it meanwhile."""
+    """Yields a reader's connection to one of our files for our own queries. Nothing else writes the file meanwhile."""
     let_go(path)
     try:
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
-        # what stands in it may be somebody else's: it reads files of the warehouse's folder and writes none
+        # its contents may come from somebody else: queries may read files of the warehouse's folder and write none
         folder = Places(path).file.parent
         home = folder.parent if folder.name == PUBLISHED else folder  # a copy's is the one above
         con.execute("set allowed_directories = $folders", {"folders": [f"{home}{os.sep}"]})
@@ -164,7 +167,10 @@ def inspect(path: Path) -> Iterator[Connection]:
 
 @contextmanager
 def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connection]:
-    """Yields a reader's connection to a published copy or a lake, whose queries all see one publication; limited as any query."""
+    """Yields a reader's connection to a published copy or a lake.
+
+    All queries see one publication and have the usual limits.
+    """
     with _reader(path, lake, "4GB") as con, _limited(con, MOST_LOOK_S):
         try:
             _refuse_other_version(con, lake or path)
@@ -176,7 +182,7 @@ def connect_published(path: Path, lake: Lake | None = None) -> Iterator[Connecti
 
 
 def _refuse_other_version(con: Connection, place: object) -> None:
-    """Raises WarehouseError of a copy that another version published; the warehouse's next publication replaces it."""
+    # the warehouse's next publication replaces a copy of another version
     from promptaudit.warehouse.schema import SCHEMA_VERSION, unknown_version
 
     try:
@@ -197,7 +203,7 @@ def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManage
 
 @contextmanager
 def _published(path: Path, memory: str) -> Iterator[Connection]:
-    """Read-only, no files, no network, limited memory: what stands in a copy may be somebody else's."""
+    # read-only, no files, no network, limited memory: the contents of a copy may come from somebody else
     try:
         con = duckdb.connect(
             str(path),
@@ -225,7 +231,7 @@ def _published(path: Path, memory: str) -> Iterator[Connection]:
 
 @contextmanager
 def _limited(con: Connection, seconds: float, give_up: Callable[[], object] | None = None) -> Iterator[None]:
-    """Stops a query of the connection that takes longer; `give_up` is called where DuckDB goes on, in the midst of a function."""
+    # stops a query that takes longer; `give_up` is called if DuckDB goes on, in the middle of a function
     timers = [threading.Timer(seconds, con.interrupt)]
     if give_up is not None:
         timers.append(threading.Timer(seconds + STOPS_WITHIN_S, give_up))
@@ -277,7 +283,7 @@ def _opened(path: Path, wait_s: float) -> Connection:
 
 
 def _holder(text: str) -> str:
-    """Returns who has a file open, as DuckDB's error names them."""
+    # who has a file open, as DuckDB's error names them
     return text.partition("Conflicting lock is held in ")[2].partition(". ")[0] or "another process"
 
 
@@ -301,13 +307,13 @@ def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
 
 
 def _outside(error: Exception) -> str:
-    """Returns what precedes the words of an error about a file that a catalog, or a view in a copy, names."""
+    # an error about a file that a catalog, or a view in a copy, names gets these words in front
     is_so = isinstance(error, duckdb.PermissionException)
     return "what is published there leads to a file elsewhere, which is not read: " if is_so else ""
 
 
 def rewrite(path: Path) -> None:
-    """Writes a DuckDB file anew from what it holds now, in the old one's place: what was deleted stays in a file otherwise."""
+    """Writes a DuckDB file again from its present contents, since deleted rows would remain in the old file."""
     path = Places(path).file  # a link stays one
     draft = path.with_name(path.name + ".new")
     for left in (draft, draft.with_name(draft.name + ".wal")):
@@ -329,7 +335,7 @@ def rewrite(path: Path) -> None:
 
 
 def rows_of(con: Connection, query: str, /, **values: object) -> list[dict[str, Any]]:
-    """Returns the rows of a query as dicts; of `values` those are bound that the query names."""
+    """Reads the rows of a query as dicts. Only those `values` are bound that the query names."""
     wanted = set(_NAMED.findall(re.sub(r"--[^\n]*", "", query)))
     cursor = con.execute(query, {name: value for name, value in values.items() if name in wanted})
     names = [column[0] for column in cursor.description or ()]
@@ -374,12 +380,12 @@ def stream_published(
 
 
 def stopped_after(seconds: float) -> str:
-    """Returns what is said of a query that took longer."""
+    """Writes the message about a query that took longer."""
     return f"the query was stopped after {seconds:g} s"
 
 
 def _streamed(cursor: Connection, seconds: float, give_up: Callable[[], object]) -> Iterator[tuple[Any, ...]]:
-    """Yields the rows of a query; the time that whoever takes them needs is not the query's."""
+    # the time that the caller takes between rows does not count as the query's
     while True:
         began = time.monotonic()
         with _limited(cursor, max(seconds, 0.001), give_up):

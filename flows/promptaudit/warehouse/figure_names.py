@@ -1,7 +1,8 @@
-"""Names what is printed: a mart, one of its columns, and a hash of the values that make a row of it the only one.
+"""Names printed figures by mart, column, and a hash of the values that identify the row in the mart.
 
-`rpt_audit.sensitivity.4f1c2a9b0d3e` is a figure, `rpt_audit.4f1c2a9b0d3e` its row. The report prints them, `trace` follows
-them, `verify` holds them against the marts. The same figure of the same run has the same name in every copy.
+`rpt_audit.sensitivity.4f1c2a9b0d3e` is a figure, `rpt_audit.4f1c2a9b0d3e` its row. The report prints the names, `trace`
+follows them, `verify` compares the figures with the marts. The same figure of the same run has the same name in every
+copy.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _NAME = re.compile(rf"([a-z_0-9]+)(?:\.([a-z_0-9]+))?\.([0-9a-f]{{{N_DIGITS}}})"
 
 @functools.cache
 def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
-    """Returns what the project says of each mart, with the file it stands in.
+    """Reads the project's declaration of each mart, with the file it is in.
 
-    It is kept in the user's cache while the files stay as they are: to read these takes 0.3 s.
+    The result stays in the user's cache while the files stay as they are, since reading them takes 0.3 s.
     """
     marts = dbt_project() / "models" / "marts"
     files = sorted(marts.rglob("*.yml"))
@@ -42,7 +43,10 @@ def project_models() -> dict[str, tuple[Path, dict[str, Any]]]:
 
 @functools.cache
 def descriptions() -> Mapping[str, str]:
-    """Returns the description of each mart, and of each column as `mart.column`, on one line; a mart's begins with its grain."""
+    """Reads the description of each mart, and of each column as `mart.column`, on one line.
+
+    A mart's begins with its grain.
+    """
     found = {}
     for mart, (_, model) in project_models().items():
         found[mart] = model["description"]
@@ -52,7 +56,7 @@ def descriptions() -> Mapping[str, str]:
 
 @functools.cache
 def grains() -> dict[str, tuple[str, ...]]:
-    """Returns the columns of each mart that make a row the only one: those of its `unique_grain` test."""
+    """Reads the columns of each mart that identify a row, from its `unique_grain` test."""
     grains_of = {}
     for name, (_, model) in project_models().items():
         for test in model.get("data_tests", ()):
@@ -63,7 +67,7 @@ def grains() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def begin_with() -> tuple[str, ...]:
-    """Returns the marts that are enough to begin with, in their order: those that the exposure of analysts names."""
+    """Lists the marts that are enough to begin with, in order, from the exposure of analysts."""
     import yaml
 
     exposures = (dbt_project() / "models" / "exposures.yml").read_text(encoding="utf-8")
@@ -76,19 +80,19 @@ def begin_with() -> tuple[str, ...]:
 
 
 def row_id(mart: str, row: Mapping[str, Any]) -> str:
-    """Returns `<mart>.<12 hex digits>` of a row that has the mart's grain; further columns do not count."""
+    """Names a row that has the mart's grain, `<mart>.<12 hex digits>`; further columns do not count."""
     values = [row[column] for column in grains()[mart]]
     texts = [None if value is None else repr(value) if isinstance(value, float) else str(value) for value in values]
     return f"{mart}.{content_id('row', mart, *texts)[:N_DIGITS]}"
 
 
 def figure_id(mart: str, row: Mapping[str, Any], column: str) -> str:
-    """Returns `<mart>.<column>.<12 hex digits>`: one column of a row that has the mart's grain."""
+    """Names one column of a row that has the mart's grain: `<mart>.<column>.<12 hex digits>`."""
     return row_id(mart, row).replace(".", f".{column}.", 1)
 
 
 def parse_figure(text: str) -> tuple[str, str | None, str]:
-    """Returns mart, column (None: the whole row) and hash of a name; raises UsageError where it is none."""
+    """Splits a name into mart, column (None: the whole row) and hash; raises UsageError for any other text."""
     match = _NAME.fullmatch(text.strip())
     if match is None:
         examples = "one looks like rpt_audit.sensitivity.4f1c2a9b0d3e, its row like rpt_audit.4f1c2a9b0d3e"

@@ -1,4 +1,4 @@
-"""How rows get into schema raw, and out of the warehouse as Parquet files."""
+"""Inserts rows into schema raw, and writes rows of the warehouse to Parquet files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from promptaudit.warehouse.selection import Selection
 
 
 def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:
-    """Lands rows of one run in `raw.<table>`; rows whose key is there already add nothing. Returns how many were new."""
+    """Lands rows of one run in `raw.<table>` and returns how many were new.
+
+    Rows whose key is there already add nothing.
+    """
     if rows.is_empty():
         return 0
     key = list(TABLES[table].key)
@@ -34,7 +37,7 @@ def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:
 
 
 def write_parquet(con: Connection, rows: Selection, draft: Path) -> None:
-    """Writes rows to a file that its owner alone reads; none stays where that fails."""
+    """Writes rows to a file that only its owner can read; leaves no file if that fails."""
     try:
         con.execute(
             f"copy (from {rows.sql}) to $draft (format parquet, compression zstd, use_tmp_file false)",

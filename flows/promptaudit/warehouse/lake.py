@@ -1,8 +1,11 @@
-"""The lake: what is published as a DuckLake, for readers of other machines, who need its catalog's address and its folder.
+"""Opens a lake: publications as a DuckLake, for readers on other machines.
 
-The catalog is a database of Postgres, or a file for readers of one machine; the tables are Parquet files in a folder or a
-bucket. One process writes at a time, who publishes; DuckLake has no keys, so whole runs are exchanged. Whoever reads may not
-know who wrote: a connection reaches the catalog and the folder that its user named, and keys lie in secrets of DuckDB.
+They need its catalog's address and its folder.
+
+The catalog is a database of Postgres, or a file for readers of one machine; the tables are Parquet files in a folder or
+a bucket. One process writes at a time, the one that publishes. DuckLake has no keys, so whole runs are replaced. A
+reader may not know who wrote the lake: a connection reaches only the catalog and the folder that its user named, and
+keys lie in secrets of DuckDB.
 """
 
 from __future__ import annotations
@@ -26,15 +29,15 @@ from promptaudit.system.files import PRIVATE, private_folder
 from promptaudit.system.settings import settings_of
 
 CATALOG_WAIT_S = 30.0
-"""How long a file that another program has open is waited for, in seconds."""
+"""How long to wait for a file that another program has open, in seconds."""
 _AWS = {
     "key_id": "AWS_ACCESS_KEY_ID",
     "secret": "AWS_SECRET_ACCESS_KEY",
     "session_token": "AWS_SESSION_TOKEN",
     "region": "AWS_DEFAULT_REGION",
 }
+# the parts of an address of Postgres, which may name several hosts, also IPv6 ones; `urlsplit` takes only one
 _PARTS = re.compile(r"(?P<scheme>\w+)://(?P<netloc>[^/?#]*)(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?.*", re.DOTALL)
-"""Of an address of Postgres, which may name several hosts, IPv6 ones among them: `urlsplit` takes one."""
 _ADDRESS = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>\d*))?")
 _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -43,33 +46,36 @@ _CLOSED: dict[str, str | bool | int | float | list[str]] = {
     "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",
 }
+# endings of the files that DuckDB looks for when it opens one
 _ENDINGS = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
-"""Of the files that DuckDB looks for when it opens one."""
 _LOGIN = "lake_login"
+# the database by which DuckLake reads the catalog of the lake `lake`
 _CATALOG = "__ducklake_metadata_lake"
-"""The database by which DuckLake reads the catalog of the lake `lake`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """A lake by its catalog, a file or an address as `postgresql://user:password@host/database`, and where its data lie."""
+    """A lake: its catalog and the place of its data.
+
+    The catalog is a file, or an address like `postgresql://user:password@host/database`.
+    """
 
     catalog: SecretStr
     data: str | None
 
     @property
     def is_on_postgres(self) -> bool:
-        """Returns whether the catalog is a database of Postgres."""
+        """Tells whether the catalog is a database of Postgres."""
         return self.catalog.get_secret_value().startswith(("postgres://", "postgresql://"))
 
     @property
     def password(self) -> str | None:
-        """Returns the password in the catalog's address, before its host or as a parameter."""
+        """Reads the password in the catalog's address, before its host or as a parameter; None without one."""
         return self._connection.get("password") if self.is_on_postgres else None
 
     @property
     def connection(self) -> str:
-        """Returns what libpq is told of the catalog's database: all of its address but the password."""
+        """Writes the connection string for libpq: the whole address of the catalog's database without the password."""
         words = {name: value for name, value in self._connection.items() if value.strip(",") and name != "password"}
         return " ".join(
             f"{name}='{value.replace(chr(92), 2 * chr(92)).replace(chr(39), chr(92) + chr(39))}'"
@@ -94,7 +100,10 @@ class Lake:
 
     @property
     def folder(self) -> str:
-        """Returns where its data lie, a folder or a prefix of a bucket, as its user named it and never as its catalog does."""
+        """Names the place of the data, a folder or a prefix of a bucket, as its user named it, not as the catalog does.
+
+        Raises UsageError if the catalog is on Postgres and no place is named.
+        """
         if not self.data and self.is_on_postgres:
             msg = "PROMPTAUDIT_LAKE_DATA: name the folder, or s3://bucket/prefix, of the lake's data"
             raise UsageError(msg)
@@ -103,7 +112,7 @@ class Lake:
         return f"{Path(self.data or f'{self}.data').absolute()}{os.sep}"
 
     def __str__(self) -> str:
-        """Returns the catalog's address without its password."""
+        """Writes the catalog's address without its password."""
         address = self.catalog.get_secret_value()
         if not self.is_on_postgres:
             return address
@@ -115,14 +124,16 @@ class Lake:
 
 
 def _split(address: str) -> SplitResult:
-    """Returns the parts of an address of Postgres."""
     parts = _PARTS.fullmatch(address)
     named = {"scheme": "postgresql", "netloc": "", "path": "", "query": ""} if parts is None else parts.groupdict("")
     return SplitResult(**named, fragment="")
 
 
 def lake_of_settings() -> Lake | None:
-    """Returns the lake that PROMPTAUDIT_LAKE names; None where it names none."""
+    """Makes the lake that PROMPTAUDIT_LAKE names; None without one.
+
+    Raises UsageError for an address in another form.
+    """
     settings = settings_of()
     if settings.lake is None:
         return None
@@ -135,15 +146,15 @@ def lake_of_settings() -> Lake | None:
 
 @contextmanager
 def read_lake(lake: Lake, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yields a reader's connection whose queries name tables as those of a published copy do; limited as there."""
+    """Yields a reader's connection whose queries name tables as in a published copy, with the same limits."""
     with attached(lake, is_writer=False, memory=memory) as con:
         yield con
 
 
 def vacuum(lake: Lake) -> None:
-    """Has Postgres write a lake's catalog anew: what was deleted stays in its files otherwise.
+    """Has Postgres write a lake's catalog again, since deleted rows would remain in its files.
 
-    Raises WarehouseError where a reader is in its way for longer than `CATALOG_WAIT_S`.
+    Raises WarehouseError if a reader blocks it for longer than `CATALOG_WAIT_S`.
     """
     with _one_line(lake), duckdb.connect(config=_CLOSED) as con:
         _know_login(con, lake)
@@ -156,10 +167,10 @@ def vacuum(lake: Lake) -> None:
 def attached(
     lake: Lake, *, is_writer: bool, memory: str | None = None, also: Sequence[Path] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yields a connection whose database `lake` it is, and the one that is used; errors leave as one line without a secret.
+    """Yields a connection with the lake attached and in use as database `lake`.
 
-    It reaches the lake's catalog and folder and the DuckDB files `also`, and nothing else; with `memory` it writes no
-    temporary files either.
+    Errors are one line without secrets. The connection reaches the lake's catalog and folder and the DuckDB files
+    `also`, and nothing else; with `memory` it writes no temporary files either.
     """
     limits = {} if memory is None else {"memory_limit": memory, "temp_directory": ""}
     with _one_line(lake):
@@ -200,13 +211,13 @@ def _attach(con: duckdb.DuckDBPyConnection, lake: Lake, *, is_writer: bool, also
         ((newest,),) = con.execute("select max(snapshot_id) from ducklake_snapshots('lake')").fetchall()
         con.execute("detach lake")
         _attach_as(con, lake, f"read_only, snapshot_version {newest:d}")
-    if lake.is_on_postgres:  # which runs its own views, and is attached by a connection alone that is not closed yet
+    if lake.is_on_postgres:  # Postgres runs its own views, and can only be attached before external access is off
         _close(con, lake, files)
     _refuse_foreign(con, lake)
 
 
 def _close(con: duckdb.DuckDBPyConnection, lake: Lake, files: Sequence[Path]) -> None:
-    """Lets a connection reach the folder of a lake and these DuckDB files, and nothing else from now on."""
+    # from now on the connection reaches the folder of the lake and these DuckDB files, and nothing else
     con.execute("set allowed_directories = $folders", {"folders": [lake.folder]})
     names = [f"{file.absolute()}{ending}" for file in files for ending in _ENDINGS]
     con.execute("set allowed_paths = $names", {"names": names})
@@ -215,7 +226,7 @@ def _close(con: duckdb.DuckDBPyConnection, lake: Lake, files: Sequence[Path]) ->
 
 
 def _refuse_foreign(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """Raises WarehouseError of a catalog that leads to another folder, or that has code: what is published is tables alone."""
+    # a catalog may lead to another folder or contain code, but publications consist of tables alone
     ((folder,),) = con.execute(f"select value from {_CATALOG}.ducklake_metadata where key = 'data_path'").fetchall()  # noqa: S608
     if folder != lake.folder:
         msg = (
@@ -250,7 +261,7 @@ def _attach_as(con: duckdb.DuckDBPyConnection, lake: Lake, how: str) -> None:
 
 
 def _know_login(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """Lets DuckDB reach Postgres, the password in a secret of its own: an address is shown in errors and lists of databases."""
+    # the password is in a secret of its own, since errors and lists of databases show an address
     con.execute(f"load '{quoted(_extension('postgres_scanner'))}'")
     if lake.password is not None:
         con.execute(f"create secret {_LOGIN} (type postgres, password '{quoted(lake.password)}')")
@@ -261,10 +272,8 @@ def _login(lake: Lake, parameter: str) -> str:
 
 
 def _know_keys(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """Lets DuckDB reach the lake's bucket, where it is in one, with the variables of AWS, where there are any.
-
-    Keys are in secrets, for that bucket alone: settings, in which DuckDB itself puts them, are there for every query to read.
-    """
+    # Lets DuckDB reach the lake's bucket with the variables of AWS, if there are any. Keys are in secrets, for that
+    # bucket alone: every query can read settings, where DuckDB itself puts them.
     ((proxy,),) = con.execute("select current_setting('http_proxy')").fetchall()
     # DuckDB takes the environment's, and none with a login in it
     con.execute("set http_proxy = $proxy", {"proxy": proxy.rpartition("@")[2]})
@@ -282,7 +291,7 @@ def _know_keys(con: duckdb.DuckDBPyConnection, lake: Lake) -> None:
 
 
 def _extension(name: str) -> str:
-    """Returns where an extension lies that a package brought: nothing is downloaded."""
+    # where a package has brought it: nothing is downloaded
     found = importlib.util.find_spec(f"duckdb_extension_{name}")
     if found is None or found.origin is None:
         raise UsageError(needs_extra("a lake", "lake"))
@@ -290,7 +299,7 @@ def _extension(name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Returns a text as it stands between quotes: ATTACH, LOAD and CREATE SECRET take no parameter."""
+    """Escapes a text to stand between quotes: ATTACH, LOAD and CREATE SECRET take no parameter."""
     return text.replace("'", "''")
 
 

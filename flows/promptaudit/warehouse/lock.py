@@ -1,4 +1,4 @@
-"""The one lock of a run, which says who holds it."""
+"""Locks a warehouse for one run. The lock file says who holds it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own loc
 
 @contextmanager
 def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] | None, by: str = "") -> Iterator[None]:
-    """Holds the lock file at `path` of a warehouse; waits `wait_s` seconds, saying so at once, then raises WarehouseLocked.
+    """Holds the lock file at `path` of a warehouse.
 
-    `by` says for whom, to whoever waits for it.
+    Waits `wait_s` seconds, says so at once, then raises WarehouseLocked.
+
+    `by` names the holder to others who wait.
     """
     private_folder(path.parent)
     try:

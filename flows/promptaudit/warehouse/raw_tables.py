@@ -1,4 +1,4 @@
-"""The tables of schema raw as `schema.sql` declares them: columns, key, and which columns no row leaves out."""
+"""Parses the tables of schema raw from `schema.sql`: columns, key, and the columns that are never NULL."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _COLUMN = re.compile(r"^    (\w+) ([\w\[\]]+)( not null)?", re.MULTILINE)
 class RawTable:
     """A table of schema raw.
 
-    sql_types: that of each column, in order.
-    key: the columns that tell its rows apart, that of the run first.
+    sql_types: the type of each column, in order.
+    key: the columns that identify a row, the run's first.
     required: the columns that are never NULL.
     """
 
@@ -35,7 +35,7 @@ class RawTable:
 
     @cached_property
     def columns(self) -> dict[str, pl.DataType]:
-        """Returns the type of each column in a frame."""
+        """Gives the type of each column in a frame."""
         import polars as pl  # most commands have no frame
 
         types: dict[str, pl.DataType] = {

@@ -1,9 +1,10 @@
-"""Decides what somebody else's SQL may do.
+"""Decides what SQL from other people may do.
 
-A query, the same on a published copy and on a lake: read tables, and call what is listed. What stands in a warehouse's file: be
-a table, or a view of tables.
+A query, on a published copy as on a lake, may read tables and call the functions that are listed. A warehouse's file
+may contain tables and views of tables.
 
-A list of what is allowed: what a later DuckDB, or an extension, brings is refused until somebody has looked at it.
+The lists say what is allowed. So functions of a later DuckDB, or of an extension, are refused until somebody has
+checked them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ TABLE_FUNCTIONS = frozenset(
         "unnest",
     }
 )
-"""The table functions that may be called: others read files, settings or secrets, or reach the server of a lake's catalog."""
+"""The table functions that a query may call.
+
+Others read files, settings or secrets, or reach the server of a lake's catalog.
+"""
 OWN_VIEWS = frozenset(
     {
         "duckdb_columns",
@@ -59,29 +63,35 @@ OWN_VIEWS = frozenset(
         "views",
     }
 )
-"""DuckDB's own views that may be read, those of information_schema among them: another shows settings."""
+"""DuckDB's own views that a query may read, including views of information_schema. Others show settings."""
 SHOWN = frozenset({"tables", "__show_tables_expanded", ""})
-"""What SHOW may list, and DESCRIBE: neither databases nor variables."""
+"""Words that SHOW and DESCRIBE may be used with; databases and variables are not among them."""
 PLACES = ("catalog_name", "schema_name", "catalog", "schema")
-"""Where a tree has the database and the schema of a table, a function or a type; a database alone stands where a schema does."""
+"""Keys of the tree for the database and schema of a table, a function or a type.
+
+A database alone stands under a schema's key.
+"""
 _EXPLAIN = re.compile(r"(?:\s|--[^\r\n]*[\r\n])*explain(?:\s+analyze)?\b", re.IGNORECASE)
 
 Node = Mapping[str, Any]
 Rows = Callable[..., list[tuple[Any, ...]]]
-"""Returns the rows of a query; its parameters are bound by their names."""
+"""A function that reads the rows of a query, with parameters bound by their names."""
 
 
 @functools.cache
 def functions() -> frozenset[str]:
-    """Returns the scalar, aggregate and window functions that may be called: arguments decide them, or a clock or chance."""
+    """Reads the scalar, aggregate and window functions that may be called.
+
+    They depend only on arguments, a clock or chance.
+    """
     words = files("promptaudit.warehouse").joinpath("functions.txt").read_text(encoding="utf-8").split()
     return frozenset(word.casefold() for word in words)
 
 
 def refuse_reaching_out(rows: Rows, query: str) -> None:
-    """Raises WarehouseError of a statement that does more than read the tables of the database that is used.
+    """Raises WarehouseError for a statement that does more than read the tables of the database in use.
 
-    It looks at the tree that DuckDB itself makes of the statement, in which no comment, quote or nesting hides a name.
+    It checks DuckDB's own tree of the statement, in which no comment, quote or nesting hides a name.
     """
     tree = list(_nodes(_tree(rows, query)))
     views = {name for (name,) in rows("select view_name from duckdb_views() where internal")} - OWN_VIEWS
@@ -102,9 +112,9 @@ def refuse_reaching_out(rows: Rows, query: str) -> None:
 
 
 def refuse_foreign(rows: Rows, shown: object, *, macros_alone: bool = False) -> None:
-    """Raises WarehouseError where a warehouse's file holds what could read the user's files while it is worked with.
+    """Raises WarehouseError if a warehouse's file holds something that could read the user's files while it is in use.
 
-    A macro may also stand in for the function that a digest is made by; `macros_alone` lets views pass.
+    A macro may also replace the function that computes a digest. `macros_alone` lets views pass.
     """
     for (name,) in rows(sql("warehouse", "foreign_objects")):
         if macros_alone and name.startswith("view "):
@@ -114,7 +124,7 @@ def refuse_foreign(rows: Rows, shown: object, *, macros_alone: bool = False) -> 
 
 
 def _tree(rows: Rows, query: str) -> Any:  # noqa: ANN401 - a tree of JSON
-    """Returns the parsed statement, or what is to be explained by it."""
+    # of EXPLAIN, the statement that is explained
     explained = _EXPLAIN.match(query)
     for text in (query, query[explained.end() :] if explained else ""):
         ((written,),) = rows("select json_serialize_sql($query)", query=text)
@@ -152,7 +162,8 @@ def _refuse_table(rows: Rows, name: str, views: set[str]) -> None:
 
 
 def _nodes(tree: object) -> Iterator[Node]:
-    """Yields each object of a tree; a call that gives a table has no name further down, since that is in a list of its own."""
+    # the name of a table function lies in a node of its own below the call; it is checked with the call and left out
+    # there
     if isinstance(tree, dict):
         yield tree
         is_table = tree.get("type") == "TABLE_FUNCTION"

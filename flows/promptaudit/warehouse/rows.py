@@ -1,4 +1,4 @@
-"""Rows on their way into schema raw: typed frames, text that any file can hold."""
+"""Builds rows for schema raw: typed frames, with text that any file can hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Returns rows of one raw table as a typed frame; absent columns are NULL, lone surrogates in any text are escaped."""
+    """Builds a typed frame of rows of one raw table.
+
+    Absent columns are NULL, lone surrogates in any text are escaped.
+    """
     columns = {}
     for name, dtype in TABLES[table].columns.items():
         values = [row.get(name) for row in rows]
@@ -30,7 +33,10 @@ def frame_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def reader_json(card: TaskCard) -> str:
-    """Returns how a task's completions are read, as JSON: options by labels, open answers as they are, unless a variant says."""
+    """Describes in JSON how a task's completions are read: options by labels, open answers as they are.
+
+    A variant may say otherwise.
+    """
     if card.kind == "multiple_choice":
         return as_json({"option_letter": card.label_names})
     if card.kind == "open_ended":
@@ -47,7 +53,7 @@ def reader_json(card: TaskCard) -> str:
 
 
 def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, object]:
-    """Returns the row of raw.tasks for a task card."""
+    """Builds the row of raw.tasks for a task card."""
     return {
         "audit_run_id": audit_run_id,
         "task_id": task_id,
@@ -68,7 +74,7 @@ def task_row(audit_run_id: str, task_id: str, card: TaskCard) -> dict[str, objec
 def sample_row(
     audit_run_id: str, task_id: str, index: int, sample: Sample, fields: Mapping[str, str], *, is_critical: bool = False
 ) -> dict[str, object]:
-    """Returns the row of raw.samples for a sample, with the other columns of the data that a prompt used."""
+    """Builds the row of raw.samples for a sample, with the other columns of the data that a prompt used."""
     return {
         "audit_run_id": audit_run_id,
         "task_id": task_id,
@@ -85,7 +91,7 @@ def sample_row(
 
 
 def label_rows(audit_run_id: str, task_id: str, card: TaskCard) -> list[dict[str, object]]:
-    """Returns the rows of raw.task_labels for a task card, in its order."""
+    """Builds the rows of raw.task_labels for a task card, in its order."""
     return [
         {
             "audit_run_id": audit_run_id,

@@ -1,4 +1,4 @@
-"""What names a run on the command line: its id or its beginning, latest, latest~1, a baseline, an audit; and a part of it.
+"""Resolves the name of a run, or of a part of it, on the command line: an id, latest, a baseline, an audit.
 
 RUN[:MODEL[:STRATEGY]], where RUN is one of
 
@@ -28,7 +28,7 @@ _RUN = re.compile(r"(?P<name>[^~:]*)(~(?P<back>\d{1,6}))?(:(?P<model>.+))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRun:
-    """A published run. A trial, which is of chosen samples, is meant by its id alone."""
+    """A published run. Only its id names a trial, which is a run of chosen samples."""
 
     audit_run_id: str
     audit_id: str
@@ -39,7 +39,7 @@ class PublishedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A run, and of it one model or all, and one strategy or all."""
+    """A run, with one of its models or all, and one strategy or all."""
 
     audit_run_id: str
     audit_id: str
@@ -48,7 +48,10 @@ class Reference:
 
 
 def resolve(warehouse: Warehouse, text: str) -> Reference:
-    """Returns the complete run, and perhaps model and strategy, that a text names; raises UsageError with the nearest name."""
+    """Finds the complete run, and perhaps model and strategy, that a text names.
+
+    Raises UsageError with the nearest name, or DataError if every complete run is a trial or there is none.
+    """
     known = [run for run in _published_runs(warehouse) if run.is_complete]
     if all(run.is_trial for run in known):
         msg = f"{warehouse.published.path} holds no complete run"
@@ -68,7 +71,7 @@ def resolve(warehouse: Warehouse, text: str) -> Reference:
 
 
 def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Reference, Reference]:
-    """Returns base and candidate; two names that are both models of the newest run are these."""
+    """Resolves base and candidate. If both names are models of the newest run, they mean these models."""
     known = complete_runs(warehouse)
     names = {run.audit_id for run in known} | set(baselines(warehouse))
     wanted = {base, candidate}
@@ -87,9 +90,10 @@ def resolve_pair(warehouse: Warehouse, base: str, candidate: str) -> tuple[Refer
 
 
 def resolve_id(warehouse: Warehouse, text: str | None) -> str:
-    """Returns the published run, complete or not, whose id begins so, or the complete run that a text names as for `resolve`.
+    """Finds the published run, complete or not, whose id begins with the text, else the complete run of `resolve`.
 
-    Without a text it is the newest, and no trial if there is another. Raises UsageError with the nearest name there is.
+    Without a text it finds the newest run, and a trial only if there is no other. Raises UsageError with the nearest
+    name, or DataError if nothing is published.
     """
     known = _published_runs(warehouse)
     if not known:
@@ -107,7 +111,7 @@ def resolve_id(warehouse: Warehouse, text: str | None) -> str:
 
 
 def refuse_unknown(option: str, value: str | None, names: Iterable[str], run: str) -> None:
-    """Raises UsageError with the nearest name where an option names nothing that the run has."""
+    """Raises UsageError with the nearest name if the run has nothing of the name that an option gives."""
     known = list(names)
     if value is not None and value not in known:
         msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
@@ -117,9 +121,10 @@ def refuse_unknown(option: str, value: str | None, names: Iterable[str], run: st
 def one_run(
     ids: Sequence[str], beginning: str, *, kind: str = "complete run", name: str = "", names: Collection[str] = ()
 ) -> str:
-    """Returns the one of `ids` that begins so; raises UsageError where none does or several do, with the nearest of `names`.
+    """Finds the one of `ids` that begins with `beginning`; raises UsageError with the nearest name for none or several.
 
-    `kind` is what the ids are of. `name` is what the run was called, where that was no id; `names` are ids unless given.
+    `kind` says what the ids are. `name` is what the user called the run, if that was no id. The nearest name is one of
+    `names`, by default of `ids`.
     """
     matching = [each for each in ids if each.startswith(beginning)]
     if len(matching) != 1:
@@ -131,7 +136,7 @@ def one_run(
 
 
 def complete_runs(warehouse: Warehouse) -> list[PublishedRun]:
-    """Returns the published complete runs that are no trials, newest first."""
+    """Lists the published complete runs that are no trials, newest first."""
     return [run for run in _published_runs(warehouse) if run.is_complete and not run.is_trial]
 
 
@@ -144,7 +149,7 @@ def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
 
 
 def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
-    """Returns the models of a published run."""
+    """Lists the models of a published run."""
     rows = warehouse.published.read("select model_id from marts.dim_models where audit_run_id = $run", run=audit_run_id)
     return {row["model_id"] for row in rows}
 
@@ -163,7 +168,7 @@ def _refuse_other(audit_run_id: str, what: str, name: str, names: set[str]) -> N
 
 
 def baselines(warehouse: Warehouse) -> dict[str, str]:
-    """Returns the run pinned under each name, the newest where it was pinned twice."""
+    """Maps each name to the run pinned under it, the newest if it was pinned twice."""
     return {row["name"]: row["audit_run_id"] for row in warehouse.published.read(sql("warehouse", "baselines"))}
 
 

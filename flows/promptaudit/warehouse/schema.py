@@ -1,4 +1,4 @@
-"""Schema raw: its version, and what leads to it from earlier ones."""
+"""Creates schema raw, and migrates it from earlier versions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from promptaudit.warehouse.raw_tables import SCHEMA_SQL, TABLES
 
 SCHEMA_VERSION = 1
 MIGRATIONS: dict[int, str] = {}
-"""The SQL that leads to version n from the one before: what `create table if not exists` does not do."""
+"""The SQL from the version before to version n, for changes that `create table if not exists` does not make."""
 OF_DUCKDB = ("main", "system", "temp")
 
 
 def apply_schema(warehouse: Warehouse) -> None:
-    """Makes schema raw where it is missing, backs up and migrates one of an earlier version, refuses any other."""
+    """Creates schema raw if it is missing, backs up and migrates one of an earlier version, refuses any other."""
     if warehouse.path.stem.lower() in OF_DUCKDB:
         msg = f"{warehouse}: DuckDB has catalogs of its own called {', '.join(OF_DUCKDB)}; choose another file name"
         raise WarehouseError(msg)
@@ -23,14 +23,15 @@ def apply_schema(warehouse: Warehouse) -> None:
 
 
 def unknown_version(version: int, place: object) -> WarehouseError:
-    """Returns the error of a file of a schema that is neither this version's nor one that migrations lead from."""
+    """Makes the error for a schema version that is neither this one nor one that migrations start from."""
     return WarehouseError(
         f"{place} has schema version {version}, this promptaudit knows {SCHEMA_VERSION}: use the one that made it"
     )
 
 
 def _missing(there: set[tuple[str, str]]) -> str:
-    """The SQL that adds the tables and columns which this version has got since a warehouse of (table, column) was made."""
+    # the SQL that adds tables and columns that this version has got since the warehouse with these (table, column)
+    # pairs was made
     tables = {table for table, _ in there}
     columns = [
         f"alter table raw.{table} add column {name} {sql_type};"

@@ -1,8 +1,8 @@
-"""Reads segments that other processes, or an earlier start, left for a run: whose they are is looked at before they land.
+"""Reads segments that other processes, or an earlier start, left for a run, and checks their rows before they land.
 
-A segment holds rows of one run that is open, of tables that a spool has, and of cells that the run asks; its numbers are
-finite and not negative, and its times are of the run. Any other file is set aside: moved to a folder beside, named, and the
-run goes on.
+A segment holds rows of one run that is open, of tables that a spool has, and of cells that the run asks. Its numbers
+are finite and not negative, and its times belong to the run. Any other file is set aside: it is moved to a folder
+beside and named in a message, and the run goes on.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from promptaudit.warehouse.sql import sql
 Segment = tuple[str, pl.DataFrame]
 """A table and rows of it."""
 READ_AT_ONCE = 16
-"""Segments that are read, and removed, beside each other: a bucket takes its time for each."""
+"""Segments that are read, and removed, in parallel: a bucket takes its time for each."""
 BYTES_AT_ONCE = 250_000_000
-"""Bytes of segments that are read beside each other."""
+"""Bytes of segments that are read in parallel."""
 ASKED = ("predictions", "attempts", "engines")
-"""The tables that askers hand over."""
+"""The tables that askers write."""
 SPOOLED = (*ASKED, "verdicts")
 """The tables whose rows a run spools."""
 ODD_CLOCK = timedelta(days=1)
-"""So far the clock of an asker's machine may be off."""
+"""How far the clock of an asker's machine may be off."""
 CELL = ["model_id", "task_id", "prompt_variant_id", "sample_id", "repetition"]
 
 
 RULED_ON = ("prediction_id", "control_id", "prompt_variant_id")
-"""What a verdict may be on: an answer, a control or a rewording."""
+"""The things that a verdict may rule on: an answer, a control or a rewording."""
 
 
 class Segments:
@@ -60,18 +60,18 @@ class Segments:
         self._stuck: set[str] = set()
 
     def waiting(self, names: Sequence[str]) -> list[str]:
-        """Returns those of some files that have not been refused before."""
+        """Filters out the files that were refused before."""
         return [name for name in names if name not in self._stuck]
 
     def first_of(self, names: Sequence[str]) -> Sequence[str]:
-        """Returns the first of some files, one at least: those that are read beside each other."""
+        """Takes the first files to read in parallel, at least one, up to READ_AT_ONCE files and BYTES_AT_ONCE bytes."""
         names = names[:READ_AT_ONCE]
         with ThreadPoolExecutor(READ_AT_ONCE) as pool:
             up_to = accumulate(pool.map(self._folder.size, names))
         return names[: max(1, sum(n_bytes <= BYTES_AT_ONCE for n_bytes in up_to))]
 
     def read(self, names: Sequence[str]) -> dict[str, Segment]:
-        """Returns the rows of some files that may land, by the names of the files; the others are set aside."""
+        """Reads the rows of some files, by the names of the files; files that may not land are set aside."""
         sound = {}
         with ThreadPoolExecutor(READ_AT_ONCE) as pool:
             for name, content in zip(names, pool.map(self._content, names), strict=True):
@@ -82,7 +82,7 @@ class Segments:
         return sound
 
     def land(self, segments: Sequence[Segment]) -> None:
-        """Lands segments that were read in one transaction."""
+        """Lands segments that were read, in one transaction."""
         self._warehouse.land(segments)
 
     def remove(self, names: Sequence[str]) -> None:
@@ -91,7 +91,7 @@ class Segments:
             list(pool.map(self._folder.remove, names))
 
     def set_aside(self, name: str, error: BrokenFile) -> None:
-        """Moves a file away, and says so; one that cannot be moved is left alone from now on."""
+        """Moves a file away and says so. A file that cannot be moved is ignored from now on."""
         why = str(error).partition(name.rpartition("/")[2])[2].lstrip(": ")
         try:
             self._say(f"set aside, not landed: {self._folder.set_aside(name)}: {why}")
@@ -106,7 +106,7 @@ class Segments:
             return error
 
     def _segment(self, name: str, content: bytes | BrokenFile) -> Segment:
-        """Returns the rows of a file; raises BrokenFile where it holds anything but rows that the run awaits."""
+        # raises BrokenFile for a file with anything but rows that the run awaits
         if isinstance(content, BrokenFile):
             raise content
         table = table_of(name.rpartition("/")[2])
@@ -193,7 +193,7 @@ class Segments:
         return next(iter(self._warehouse.read(query, run=self._run)), None)
 
     def _adds(self, table: str, rows: pl.DataFrame) -> bool:
-        """Returns whether rows are new to the warehouse; nothing is landed."""
+        # rolled back: nothing is landed
         with self._warehouse.write() as con:
             con.execute("begin")
             n_new = insert_new(con, table, rows)
@@ -202,7 +202,7 @@ class Segments:
 
 
 def replay(warehouse: Warehouse, say: Callable[[str], None] = lambda _: None) -> int:
-    """Lands what runs that were killed left in the spool; returns how many rows it held."""
+    """Lands the rows that killed runs left in the spool; returns how many there were."""
     folder = shared_folder(warehouse.places.spool)
     found = [name.partition("/") for name in folder.names()]
     n_rows = 0
@@ -221,13 +221,12 @@ def replay(warehouse: Warehouse, say: Callable[[str], None] = lambda _: None) ->
 
 
 def _first(is_odd: pl.Series) -> int:
-    """Returns the number of the first line that is."""
+    # line numbers begin at 1
     return (is_odd.fill_null(value=False).arg_max() or 0) + 1
 
 
 class _Plan:
-    """The cells that a run asks, as it landed them before it asked."""
-
+    # the cells that a run asks, as it landed them before it asked
     def __init__(self, warehouse: Warehouse, audit_run_id: str) -> None:
         def read(query: str) -> list[Row]:
             return warehouse.read(query, run=audit_run_id)
@@ -238,14 +237,13 @@ class _Plan:
         grid = read("select * from raw.grid where audit_run_id = $run")
         judges = read("select 'judge:' || judge_id as judge_id from raw.judges where audit_run_id = $run")
         self._models = {row["model_id"] for row in models}
+        # the models that a run asks, as `raw.engines` names them
         self.asked = self._models | {row["judge_id"] for row in judges}
-        """The models that a run asks, as `raw.engines` names them."""
         self._samples = {(row["task_id"], row["sample_id"]) for row in samples}
         self._variants = {row["prompt_variant_id"]: row for row in variants}
         self._dealt = {(row["prompt_variant_id"], row["repetition"]): frozenset(row["sample_ids"]) for row in grid}
 
     def has(self, model_id: str, task_id: str, variant_id: str, sample_id: str, repetition: int) -> bool:
-        """Returns whether the run asks a cell."""
         variant = self._variants.get(variant_id)
         if variant is None or variant["task_id"] != task_id or repetition not in variant["repetitions"]:
             return False

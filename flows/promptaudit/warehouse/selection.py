@@ -1,4 +1,4 @@
-"""Which rows of a table or a file a query is about: names stand in its SQL, values are bound."""
+"""Selects the rows of a table or a file for a query: names stand in its SQL, values are bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Rows of a relation: all of them, or those of which `column` is `value`.
+    """Rows of a relation: all of them, or only rows whose `column` is `value`.
 
     relation: a table of ours, or a table function of ours that reads `file`.
     """
@@ -21,22 +21,22 @@ class Selection:
 
     @property
     def sql(self) -> str:
-        """Returns what follows a `from`; its values are to be bound."""
+        """Writes the text after a `from`; its values have to be bound."""
         return self.relation if self.column is None else f"{self.relation} where {self.column} = $value"
 
     @property
     def values(self) -> dict[str, str]:
-        """Returns what the names in `sql` stand for."""
+        """Gives the values of the names in `sql`."""
         named = {"value": self.value if self.column is not None else None, "file": self.file}
         return {name: value for name, value in named.items() if value is not None}
 
 
 def of_run(table: str, audit_run_id: str) -> Selection:
-    """Returns a run's rows of a table."""
+    """Selects a run's rows of a table."""
     return Selection(relation=table, column="audit_run_id", value=audit_run_id)
 
 
 def of_file(path: Path) -> Selection:
-    """Returns the rows of one Parquet file: its name is no pattern, and the folders it lies in are no columns."""
+    """Selects the rows of one Parquet file. Its name is no pattern, and the folders it lies in are no columns."""
     name = re.sub(r"([*?\[])", r"[\1]", str(path))
     return Selection(relation="read_parquet($file, hive_partitioning = false)", file=name)

@@ -1,8 +1,8 @@
 """Keeps rows on disk from the moment they are known until they have landed: append-only files, a few a run.
 
-A row is in the operating system's hands when `append` returns, so it outlives this process however that ends; a segment
-is forced to the disk before it is landed, so a power cut costs at most what came in since. A segment goes when the
-warehouse has it, and what a killed run left behind is landed by the next start: landing twice adds nothing.
+When `append` returns, the operating system has the row, so it survives any end of this process. A segment is forced to
+the disk before it lands, so a power cut costs at most the rows since. A segment is removed once the warehouse has it,
+and the next start lands what a killed run left behind. Landing twice adds nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Spool:
-    """One run's rows on their way to the warehouse, in a folder of their own; one writer."""
+    """The rows of one run that are to land in the warehouse, in a folder of their own; one writer."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -42,7 +42,10 @@ class Spool:
         self.n_rows = self.n_bytes = 0  # of the segment that is open
 
     def append(self, table: str, row: Mapping[str, Any]) -> None:
-        """Writes a row of `raw.<table>`; raises WarehouseError when the disk takes no more, and then keeps none of it."""
+        """Writes a row of `raw.<table>`.
+
+        Raises WarehouseError if the disk is full, and then keeps nothing of the row.
+        """
         path, handle = self._open.get(table) or self._opened(table)
         length = os.fstat(handle).st_size
         line = _line(row)
@@ -59,7 +62,7 @@ class Spool:
         self.n_bytes += len(line)
 
     def turn(self) -> list[Path]:
-        """Closes the segment, forced to the disk, and returns its files; the next row opens another."""
+        """Closes the segment, forces it to the disk, and returns its files; the next row opens another."""
         # let go of first: a handle that is closed may be another file's by the time of the next row
         closing, self._open = self._open, {}
         self._number += bool(closing)
@@ -77,7 +80,7 @@ class Spool:
         return [path for path, _ in closing.values()]
 
     def close(self) -> None:
-        """Closes what is open; a folder that holds no rows goes."""
+        """Closes what is open, and removes the folder if it holds no rows."""
         self.turn()
         with contextlib.suppress(OSError):  # rows that could not be landed wait for the next start
             self._folder.rmdir()
@@ -95,7 +98,7 @@ class Spool:
 
 
 def spool_of(warehouse: Warehouse, audit_run_id: str) -> Spool:
-    """Returns the spool of a run beside its warehouse."""
+    """Opens the spool of a run beside its warehouse."""
     return Spool(warehouse.places.spool / audit_run_id)
 
 
@@ -107,7 +110,7 @@ def land_segment(warehouse: Warehouse, files: Sequence[Path]) -> None:
 
 
 def read_spooled(path: Path) -> pl.DataFrame:
-    """Returns the rows of a spool file; what a kill cut off at its end is left out.
+    """Reads the rows of a spool file, except for a last line that a kill cut off.
 
     Raises BrokenFile naming the first line that is no row.
     """
@@ -115,7 +118,7 @@ def read_spooled(path: Path) -> pl.DataFrame:
 
 
 def rows_of(written: bytes, table: str, name: str) -> pl.DataFrame:
-    """Returns the rows of `raw.<table>` that a spool file of this name holds, as `read_spooled` does."""
+    """Reads the rows of `raw.<table>` from the contents of a spool file of this name, as `read_spooled` does."""
     schema = TABLES[table].columns
     times = [name for name, dtype in schema.items() if isinstance(dtype, pl.Datetime)]
     whole = written[: written.rfind(b"\n") + 1]
@@ -154,17 +157,17 @@ def _microseconds(value: object) -> int:
 
 
 def is_segment(name: str) -> bool:
-    """Returns whether a file of this name is one of a spool."""
+    """Tells whether a file of this name belongs to a spool."""
     return SEGMENT.fullmatch(name) is not None
 
 
 def number_of(name: str) -> int:
-    """Returns which segment a file of a spool is of."""
+    """Reads the number of the segment from the name of a spool file."""
     return int(name.partition(".")[0])
 
 
 def table_of(name: str) -> str:
-    """Returns the table whose rows a spool file of this name holds; raises BrokenFile where it names none."""
+    """Reads the table from the name of a spool file; raises BrokenFile if it names none."""
     found = SEGMENT.fullmatch(name)
     if found is None or found[1] not in TABLES:
         msg = f"{name}: no file of a spool"

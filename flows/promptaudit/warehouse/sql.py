@@ -1,4 +1,4 @@
-"""Loads the queries of each room, `flows/promptaudit/<room>/queries/<name>.sql`."""
+"""Loads the queries of each room from `flows/promptaudit/<room>/queries/<name>.sql`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from importlib.resources import files
 from promptaudit.registry.mart_columns import dbt_project
 
 VIEWS = ("dim_baselines", "dim_nights")
-"""Marts that are views, which queries read by their names alone."""
+"""Marts that are views and that queries read by their names alone."""
 
 
 @functools.cache
 def sql(room: str, name: str) -> str:
-    """Returns the text of one query of a room, as `query.history`; its `$names` are values to be bound.
+    """Loads one query of a room, such as `query.history`; its `$names` are values to be bound.
 
-    Before a query that reads one of `VIEWS` stands what the dbt project defines it as: a warehouse has no such view before its
-    first build.
+    A query that reads one of `VIEWS` gets the dbt project's definition of it in front: a warehouse has no such view
+    before its first build.
     """
     query = files(f"promptaudit.{room}").joinpath("queries", f"{name}.sql").read_text(encoding="utf-8").strip()
     read = [view for view in VIEWS if re.search(rf"\b(from|join) {view}\b", query)]
@@ -26,7 +26,10 @@ def sql(room: str, name: str) -> str:
 
 
 def view_sql(view: str) -> str:
-    """Returns the SQL of a view of the dbt project over the tables it is of; staging views rename no column of theirs."""
+    """Gives the SQL of a view of the dbt project over the tables behind it.
+
+    Staging views rename none of their columns.
+    """
     model = (dbt_project() / "models" / "marts" / "core" / f"{view}.sql").read_text(encoding="utf-8").strip()
     model = model.replace("{{ config(materialized='view') }}\n", "")
     model = re.sub(r"\{\{ ref\('stg_(\w+)'\)\S* \}\}", r"raw.\1", model)
@@ -34,7 +37,7 @@ def view_sql(view: str) -> str:
 
 
 def over(query: str, **tables: str) -> str:
-    """Returns a query with others before it as its first common table expressions, under the names by which it reads them."""
+    """Puts other queries before a query as its first common table expressions, named as the query reads them."""
     if not tables:
         return query
     first = ",\n\n".join(f"{name} as (\n{text}\n)" for name, text in tables.items())

@@ -1,4 +1,4 @@
-"""Compares runs pair by pair: lands which pairs are wanted, has dbt derive them, publishes."""
+"""Compares runs pair by pair: lands the wanted pairs, has dbt derive them, and publishes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AT_ONCE = 4  # comparisons a build: their answers lie side by side in memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two runs, or a model or a strategy of each, and what counts as a difference between them."""
+    """Two runs, or a model or a strategy of each, and the thresholds for a difference between them."""
 
     base_run_id: str
     candidate_run_id: str
@@ -30,17 +30,17 @@ class Pair:
     min_effect: float = 0.02
     max_cost_increase: float | None = None
     max_latency_increase: float | None = None
-    is_trial: bool = False  # thresholds of its own, which nobody but who asks reads
+    is_trial: bool = False  # thresholds of its own, read only by the caller
 
     @property
     def comparison_id(self) -> str:
-        """Returns a hash of all that it says, in the order of its fields."""
+        """Hashes all its fields, in their order."""
         runs, thresholds = astuple(self)[:6], astuple(self)[6:]
         return content_id("comparison", *runs, *(None if value is None else repr(value) for value in thresholds))
 
 
 def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> Pair:
-    """Returns two runs as a pair under the thresholds of an audit's card; under the defaults without a card."""
+    """Pairs two runs under the thresholds of an audit's card; under the defaults without a card."""
     if card is None:
         return Pair(base_run_id=base_run_id, candidate_run_id=candidate_run_id)
     return Pair(
@@ -55,9 +55,10 @@ def pair_of(base_run_id: str, candidate_run_id: str, card: AuditCard | None) -> 
 def compare(
     warehouse: Warehouse, pairs: Iterable[Pair], holding: Callable[[], AbstractContextManager[None]] = nullcontext
 ) -> list[str]:
-    """Derives and publishes the comparisons of these pairs that are not published yet; returns the ids of all, in order.
+    """Derives and publishes the comparisons of these pairs that are not published yet; returns all ids, in order.
 
-    `holding` holds the warehouse where there are such: what is published needs only its copy, whatever a night is at.
+    `holding` holds the warehouse, and is entered only if something is to be derived. Published comparisons need only
+    the copy, even while a night runs.
 
     Raises:
         UsageError: a run has no published marts, or a lake has no such comparison.
@@ -81,7 +82,7 @@ def compare(
 
 
 def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
-    """Derives every comparison anew that one of these runs takes part in, the oldest first; returns their ids."""
+    """Derives again every comparison that one of these runs takes part in, the oldest first; returns their ids."""
     rows = warehouse.read(
         "select comparison_id from raw.comparisons "
         "where list_has_any($runs, [base_run_id, candidate_run_id]) order by requested_at, comparison_id",
@@ -93,13 +94,13 @@ def compare_again(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[st
 
 
 def _published(warehouse: Warehouse, candidate_run_id: str) -> set[str]:
-    """Returns the ids of a run's comparisons that the published copy has as they were sealed."""
+    # as they were sealed
     newest = newest_published(warehouse, candidate_run_id)
     return set() if newest is None else set(newest.entries["comparisons"])
 
 
 def derive(warehouse: Warehouse, comparison_ids: Sequence[str], command: Command = "build") -> None:
-    """Derives comparisons that have landed, a few a build."""
+    """Derives comparisons that have landed, AT_ONCE a build."""
     for start in range(0, len(comparison_ids), AT_ONCE):
         some = list(comparison_ids[start : start + AT_ONCE])
         rows = warehouse.read(

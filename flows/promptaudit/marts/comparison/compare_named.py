@@ -1,4 +1,4 @@
-"""Compares two runs, two models or two strategies that names say."""
+"""Compares two runs, two models or two strategies by their names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def compare_runs(
     *,
     min_effect: float | None = None,
 ) -> RunComparison:
-    """Compares and publishes two runs, models or strategies that names say; returns what is published of it."""
+    """Compares and publishes two runs, models or strategies by their names; returns what is published about them."""
     from promptaudit.marts.comparison.compare import compare, pair_of
     from promptaudit.marts.comparison.result import run_comparison
     from promptaudit.system.child_processes import guarded
@@ -59,5 +59,5 @@ def compare_runs(
 
 
 def card_of(registry: Registry, audit_id: str) -> AuditCard | None:
-    """Returns the card of an audit; None for an import, or a card that is gone. Raises what is wrong with a faulty one."""
+    """Looks up the card of an audit; None for an import, or if the card is gone. Raises the errors of a faulty card."""
     return None if registry.find("audits", audit_id) is None else registry.audit(audit_id)

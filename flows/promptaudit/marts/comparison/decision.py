@@ -1,4 +1,4 @@
-"""Says in a sentence what a comparison comes to: worse, better, the same, or not known yet."""
+"""Sums up a comparison in a sentence: worse, better, the same, or not known yet."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ _OF = {"regressed": "is worse than", "improved": "is better than", "changed": "a
 
 
 def sentence_of(comparison: RunComparison, *, is_short: bool = False) -> str:
-    """Returns the decision as a sentence; a model or a strategy that it begins with keeps its spelling."""
+    """Writes the decision as a sentence. A model or strategy at its beginning keeps its spelling."""
     decision = decision_of(comparison, is_short=is_short)
     is_name = comparison.names[1] is not None and decision.startswith(cut(comparison.names[1], NAME))
     return f"{decision if is_name else decision[:1].upper() + decision[1:]}."
 
 
 def decision_of(comparison: RunComparison, *, is_short: bool = False) -> str:
-    """Returns the decision that the figures allow, in a sentence, with what it leaves out.
+    """Writes the decision that the figures allow, in a sentence, with what it leaves out.
 
-    A short one leaves out of how many samples, the interval and what moved in words of the task, which a page has beside it.
+    The short form has no number of samples, no interval and no words of the task about what moved: a page shows them
+    beside it.
     """
     figures = comparison.figures
     judged = [each for each in figures if each.p_value is not None and each.verdict != "not_comparable"]
@@ -82,7 +83,6 @@ def _told(
 
 
 def _measured(figure: RunsCompared, *, is_short: bool) -> str:
-    """What a figure is for what it was, of what, and by how much."""
     unit = compared_unit(figure.measure)
     samples = f"{'these ' if (figure.claim or '').startswith('these') else ''}{count(figure.n_samples)} samples"
     difference = moved(figure.difference, figure.difference_low, figure.difference_high, unit)
@@ -93,7 +93,7 @@ def _measured(figure: RunsCompared, *, is_short: bool) -> str:
 
 
 def _largest(told: Sequence[RunsCompared]) -> RunsCompared:
-    """The one that says most: of right answers where any is, else the one that moved most."""
+    # accuracy comes first if there is any, then the figure that moved most
     return max(told, key=lambda each: (_is_of(each, _RIGHT), abs(each.difference or 0.0)))
 
 

@@ -1,4 +1,4 @@
-"""Reads what is published of a comparison: what differs by more than chance, why, which samples flipped."""
+"""Reads a published comparison: what differs by more than chance, why, and which samples flipped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERDICTS = (
     "none_shown",
     "same",
 )
-"""Of nights and of comparisons, the gravest first."""
+"""Verdicts of nights and of comparisons, the gravest first."""
 NEWS = ("regressed", "changed", "improved")
 
 
@@ -37,7 +37,7 @@ class ComparedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunComparison:
-    """The rows of one comparison in the published marts; `runs` are the base and the candidate, or none without a row."""
+    """The rows of one comparison in the published marts. `runs` are the base and the candidate; empty without rows."""
 
     comparison_id: str
     runs: Sequence[ComparedRun]
@@ -45,16 +45,19 @@ class RunComparison:
     changes: Sequence[Row]
     flips: Sequence[Row]
     moved: Sequence[Confusion]
-    """Of each group that regressed or changed the confusion that grew most, the largest first."""
+    """For each group that regressed or changed, the confusion that grew most; the largest growth first."""
 
     @property
     def figures(self) -> list[RunsCompared]:
-        """Returns the measures without the columns that nobody reads by name."""
+        """Converts the measures to objects, without the columns that no code reads by name."""
         return [RunsCompared.of(row) for row in self.measures]
 
     @property
     def names(self) -> tuple[str, str] | tuple[None, None]:
-        """Returns what the sides are called where two models or strategies are compared: what they differ in."""
+        """Names the two sides by the parts in which they differ if models or strategies are compared.
+
+        Else None for both.
+        """
         known = [each for each in self.figures if each.base_model_id is not None and each.base_strategy is not None]
         parts = (
             {(each.base_model_id, each.model_id) for each in known},
@@ -68,13 +71,13 @@ class RunComparison:
 
     @encoded_property
     def verdicts(self) -> dict[str, int]:
-        """Returns how many measures came out how, the gravest first."""
+        """Counts the measures with each verdict, the gravest first."""
         counts = Counter(figure.verdict for figure in self.figures)
         return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
 def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
-    """Returns everything that is published of a comparison."""
+    """Reads everything that is published about a comparison."""
     measures = _of(warehouse, "rpt_run_comparisons", comparison_id, "task_id, strategy, model_id, measure")
     changes = _of(warehouse, "rpt_run_changes", comparison_id, "model_id, task_id, what")
     flips = _of(warehouse, "fct_flips", comparison_id, "flip, task_id, strategy, model_id, sample_id")
@@ -87,7 +90,6 @@ def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
 
 
 def _moved(measures: Sequence[Row]) -> list[Confusion]:
-    """Returns of each group that regressed or changed the confusion that grew most, the largest first."""
     figures = [RunsCompared.of(row) for row in measures]
     told = [each for each in figures if each.verdict in ("regressed", "changed") and each.n_moved is not None]
     by_group = {each.group: Confusion.of(each.row) for each in told}

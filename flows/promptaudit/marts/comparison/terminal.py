@@ -1,4 +1,4 @@
-"""A comparison for people: how many measures came out how, those that differ, why, which samples flipped."""
+"""Prints a comparison for people: how measures came out, which differ, why, and which samples flipped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = 60
 
 
 def opening_lines(comparison: RunComparison) -> list[str]:
-    """Returns the decision, a line for each run, what the verdicts rest on, and how many measures came out how."""
+    """Writes the decision, a line for each run, what the verdicts rest on, and how many measures came out how."""
     sides = zip(("base", "candidate"), comparison.runs, comparison.names, strict=bool(comparison.runs))
     lines = [
         f"{name:<10} {run.audit_run_id}  {cut(run.audit_id, NAME)}, {when(run.started_at)}"
@@ -37,7 +37,7 @@ def opening_lines(comparison: RunComparison) -> list[str]:
 
 
 def _rests_on(comparison: RunComparison) -> list[str]:
-    """Which nights say how far two nights differ where nothing changed."""
+    # the nights that show how far two nights differ if nothing changed
     judged = [each for each in comparison.figures if each.p_value is not None]
     if not judged:
         return []
@@ -57,7 +57,7 @@ def _rests_on(comparison: RunComparison) -> list[str]:
 
 
 def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
-    """Returns a table of the measures that differ, or of all; None without any."""
+    """Makes a table of the measures that differ, or of all; None without any."""
     from rich.table import Table
     from rich.text import Text
 
@@ -86,7 +86,7 @@ def table_of(comparison: RunComparison, *, all_rows: bool) -> Table | None:
 
 
 def closing_lines(comparison: RunComparison) -> list[str]:
-    """Returns what moved in the words of the task, why measures came out so, and which samples flipped."""
+    """Writes what moved in the words of the task, why measures came out this way, and which samples flipped."""
     figures = comparison.figures
     lines = [
         f"moved      {place_of(each)}: {confused_in_words(each, IN_BASE)}" for each in comparison.moved[:MOST_MOVED]

@@ -1,4 +1,4 @@
-"""Lays out the columns of a table for a width: those that do not fit go into a further table, none is dropped."""
+"""Splits the columns of a table by width: those that do not fit go into a further table, none is dropped."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 
 def parts_of(widths: Sequence[int], width: int, *, first: int = 0, gap: int = 1) -> list[list[int]]:
-    """Returns the indices of the columns of each table, in order; at least one a table, however narrow `width` is.
+    """Lists the indices of the columns of each table, in order; at least one per table, however narrow `width` is.
 
-    `first` is the width of what stands before the columns of each table, `gap` what each column takes beside its own width.
+    `first` is the width of what stands before the columns of each table, `gap` what each column takes beside its own
+    width.
     """
     parts: list[list[int]] = [[]]
     used = first

@@ -1,4 +1,4 @@
-"""Figures that are held against others, as rows of the marts have them."""
+"""Holds figures that are compared with others, as rows of the marts have them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """How many samples of a label are called another, of one model, task and strategy, now and before."""
+    """How many samples of a label are called another, for one model, task and strategy, now and before."""
 
     model_id: str
     task_id: str
@@ -21,19 +21,19 @@ class Confusion:
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
-        """Returns it from a row, which may have more columns; one is absent only where the field has a default."""
+        """Makes it from a row, which may have more columns; a column may be absent only if the field has a default."""
         known = {name: row[name] for name in cls.__dataclass_fields__ if name in row}
         return cls(**known | ({"row": row} if "row" in cls.__dataclass_fields__ else {}))
 
     @property
     def group(self) -> tuple[str, str, str]:
-        """Returns its model, task and strategy."""
+        """Names its model, task and strategy."""
         return self.model_id, self.task_id, self.strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Confusion):
-    """A figure of a run that is held against another."""
+    """A figure of a run that is compared with another."""
 
     measure: str
     base: float | None
@@ -76,5 +76,5 @@ class NightFigure(Compared):
 
     @property
     def first_night(self) -> str | None:
-        """Returns the run that an alarm is known by: of its first night, or of the first that was much worse than before."""
+        """Names the run that identifies an alarm: its first night, or the first night that was much worse."""
         return self.worse_since_run_id or self.since_run_id

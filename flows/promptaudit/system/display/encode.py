@@ -1,4 +1,4 @@
-"""The one encoder behind `--json`: frozen results become plain values that JSON has."""
+"""Encodes results for `--json`: frozen results become plain values that JSON has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 NOT_ENCODED: Mapping[str, bool] = {"is_encoded": False}
-"""Metadata of a field that a result holds for people alone: `field(metadata=NOT_ENCODED)`."""
+"""Metadata of a field of a result that only people see: `field(metadata=NOT_ENCODED)`."""
 
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ else:
 
 
 def encoded(value: object) -> Any:  # noqa: ANN401 - whatever JSON has
-    """Returns a result as dictionaries, lists, strings, numbers, booleans and None.
+    """Converts a result to dictionaries, lists, strings, numbers, booleans and None.
 
-    A dataclass becomes a dictionary of its fields, without those marked NOT_ENCODED, and of its encoded properties. Paths
-    become strings, times ISO 8601, keys strings, and whatever else JSON does not have becomes its `str`.
+    A dataclass becomes a dictionary of its fields, without those marked NOT_ENCODED, and of its encoded properties.
+    Paths become strings, times ISO 8601, keys strings, and any other value that JSON does not have becomes its `str`.
     """
     if value is None or isinstance(value, str | int | float):
         return value

@@ -1,4 +1,4 @@
-"""How the report prints figures and other people's words: control, format and surrogate characters become visible."""
+"""Formats the report's figures and other people's words; control, format and surrogate characters become visible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT = {"\u200c", "\u200d"}
 
 
 def shown(text: str) -> str:
-    r"""Returns the text with control, format, surrogate and separator characters escaped: NUL as \x00, U+202E as \u202e."""
+    r"""Escapes control, format, surrogate and separator characters of a text: NUL as \x00, U+202E as \u202e."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
@@ -38,12 +38,12 @@ def _visible(char: str) -> str:
 
 
 def cut(text: str, limit: int = LONG) -> str:
-    """Returns at most `limit` characters, then an ellipsis; safe to print."""
+    """Cuts a text to `limit` characters and an ellipsis, and makes it safe to print."""
     return shown(text) if len(text) <= limit else shown(text[:limit].rstrip()) + "…"
 
 
 def paragraph(text: str, limit: int = LONG) -> list[str]:
-    """Returns the same with its first line breaks kept, as lines: eight of an excerpt, more of a longer text."""
+    """Cuts a text like `cut`, and keeps its first line breaks, as lines: eight of an excerpt, more of a longer text."""
     most = LINES * max(1, limit // LONG)
     is_long = len(text) > limit
     lines = [shown(line) for line in text[:limit].replace("\r\n", "\n").split("\n")]
@@ -54,7 +54,7 @@ def paragraph(text: str, limit: int = LONG) -> list[str]:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Returns a figure to so many digits; NULL is a dash."""
+    """Formats a figure to so many digits; NULL is a dash."""
     if value is None:
         return ABSENT
     text = f"{_settled(value):.{digits}f}"
@@ -62,17 +62,17 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def chance(value: float | None) -> str:
-    """Returns a p-value or q to four digits; of a smaller one that it is below 0.0001."""
+    """Formats a p-value or q to four digits; a smaller one as <0.0001."""
     return "<0.0001" if value is not None and value < 0.00005 else number(value, 4)  # noqa: PLR2004 - rounds to 0
 
 
 def _settled(value: float) -> float:
-    """A figure without its last digits: sums in another order differ in them, and 0.6075 would print as 0.607 or as 0.608."""
+    # sums in another order differ in their last digits: 0.6075 would print as 0.607 or as 0.608
     return round(value, 9)
 
 
 def in_unit(value: float | None, unit: str | None) -> str:
-    """Returns a figure as its unit is printed: rates in percent, amounts in USD, times in ms, counts whole, else three digits."""
+    """Formats a figure in its unit: rates in percent, amounts in USD, times in ms, counts whole, else three digits."""
     if value is None or not math.isfinite(value):
         return ABSENT
     if unit == "count":
@@ -81,9 +81,9 @@ def in_unit(value: float | None, unit: str | None) -> str:
 
 
 def signed(value: float | None, unit: str | None = None) -> str:
-    """Returns a difference as its unit is printed, with its sign; one that prints as zero has none.
+    """Formats a difference in its unit, with its sign; a difference that prints as zero has none.
 
-    One of logarithms is a ratio: `× 1.56`.
+    A difference of logarithms is a ratio: `× 1.56`.
     """
     if unit in _OF_LOGARITHM and value is not None and math.isfinite(value):
         return f"× {math.exp(value):.2f}"
@@ -95,23 +95,26 @@ def signed(value: float | None, unit: str | None = None) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Returns `[low, high]`; nothing where both ends are NULL."""
+    """Formats `[low, high]`; empty if both ends are NULL."""
     return "" if low is None and high is None else f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def ranged(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """Returns a figure with its interval behind it."""
+    """Formats a figure with its interval behind it."""
     return f"{number(value, digits)} {interval(low, high, digits)}".rstrip()
 
 
 def ranged_in(value: float | None, low: float | None, high: float | None, unit: str | None) -> str:
-    """Returns the same as its unit is printed."""
+    """Formats a figure with its interval behind it, in its unit."""
     around = "" if low is None and high is None else f" [{in_unit(low, unit)}, {in_unit(high, unit)}]"
     return f"{in_unit(value, unit)}{around}"
 
 
 def moved(difference: float | None, low: float | None, high: float | None, unit: str | None = None) -> str:
-    """Returns a difference with its interval, each with its sign: `+0.062 [+0.041, +0.083]`; without one that lacks an end."""
+    """Formats a difference with its interval, each with its sign: `+0.062 [+0.041, +0.083]`.
+
+    An interval that lacks an end is left out.
+    """
     is_known = all(end is not None and math.isfinite(end) for end in (low, high))
     return (
         f"{signed(difference, unit)} [{signed(low, unit)}, {signed(high, unit)}]"
@@ -121,7 +124,7 @@ def moved(difference: float | None, low: float | None, high: float | None, unit:
 
 
 def span(values: Sequence[float]) -> str:
-    """Returns the least and the largest of some figures; one alone where both print the same, a dash for none."""
+    """Formats the least and the largest of some figures; a single one if both print the same, a dash for none."""
     if not values:
         return ABSENT
     least, most = number(min(values)), number(max(values))
@@ -129,7 +132,7 @@ def span(values: Sequence[float]) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Returns a rate in per cent, small ones with more digits."""
+    """Formats a rate in per cent; small ones have more digits."""
     if value is None:
         return ABSENT
     scaled = _settled(100 * value)
@@ -137,31 +140,31 @@ def percent(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """Returns a part of something in whole per cent; it may be negative."""
+    """Formats a part of something in whole per cent; it may be negative."""
     return ABSENT if value is None else f"{round(_settled(100 * value))} %"
 
 
 def share_interval(low: float | None, high: float | None) -> str:
-    """Returns `[88 %, 100 %]`; nothing where both ends are NULL."""
+    """Formats `[88 %, 100 %]`; empty if both ends are NULL."""
     return "" if low is None and high is None else f"[{share(low)}, {share(high)}]"
 
 
 def usd(value: float | None) -> str:
-    """Returns an amount, with the digits its size deserves."""
+    """Formats an amount in USD, with more digits for small ones."""
     if value is None:
         return ABSENT
     return f"${value:,.2f}" if value == 0 or value >= 1 else f"${value:.4f}"
 
 
 def milliseconds(value: float | None) -> str:
-    """Returns a time with the digits its size deserves."""
+    """Formats a time in ms, with more digits for short ones."""
     if value is None:
         return ABSENT
     return f"{value:,.0f} ms" if value >= 10 else f"{value:.2g} ms"  # noqa: PLR2004
 
 
 def counted_of_logarithm(value: float | None, what: str) -> str:
-    """Returns the count behind a natural logarithm of 1 and a count: `26 characters`, below ten with a digit."""
+    """Formats the count behind a natural logarithm of 1 and a count: `26 characters`, below ten with a digit."""
     if value is None:
         return ABSENT
     known = math.expm1(value)
@@ -176,15 +179,15 @@ _OF_UNIT: Mapping[str, Callable[[float], str]] = {"rate": percent, "usd": usd, "
 
 
 def count(value: int | None) -> str:
-    """Returns a whole number with separators."""
+    """Formats a whole number with separators."""
     return ABSENT if value is None else f"{value:,}"
 
 
 def counted_of(value: int | None, planned: int | None) -> str:
-    """Returns a count, with the number planned behind it where that is another: `499 of 500`."""
+    """Formats a count, with the planned number behind it if that is another: `499 of 500`."""
     return count(value) if planned in (None, value) else f"{count(value)} of {count(planned)}"
 
 
 def when(value: datetime | None) -> str:
-    """Returns an instant in UTC to the second."""
+    """Formats an instant in UTC to the second."""
     return ABSENT if value is None else f"{value:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,4 +1,4 @@
-"""Says of what moved between two nights what it is in the words of the task, why, and how often chance does as much."""
+"""Describes what moved between two nights in the words of the task, why, and how often chance does as much."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from promptaudit.system.display.figures import count, cut, in_unit, number
 
 LABEL = 60
 LEAST_FOR_RATIO = 0.5
-"""Characters below which answers were empty, and nothing is so many times as long."""
+"""Characters or tokens below which the earlier answers count as empty, and no ratio is given."""
 _RATES = {"refusal_rate": "were refused", "token_limit_rate": "ended at the token limit"}
 IN_BASE = "in the base"
 MOST_SURE = 1e-6
-"""Below this q nothing is said but that it is less than one in a million."""
+"""Below this q the text only says that it is less than one in a million."""
 
 
 def in_words(figure: Compared, then: str = "before") -> str | None:
-    """Returns what moved with a figure in words of its task; None where it says nothing of it.
+    """Describes what moved with a figure in words of its task; None if there is nothing to say.
 
-    `samples called billing that are cancellation: 14 of 20, 1 of 20 before`, `8 of 100 answers of intents were refused, 0 of
-    100 before`.
+    `samples called billing that are cancellation: 14 of 20, 1 of 20 before`, `8 of 100 answers of intents were refused,
+    0 of 100 before`.
     """
     if figure.measure in OF_ANSWERS:
         return _of_answers(figure)
@@ -38,12 +38,12 @@ def in_words(figure: Compared, then: str = "before") -> str | None:
 
 
 def place_of(of: Confusion) -> str:
-    """Returns the model, the task and the strategy that it is of, for people: names are cut."""
+    """Names the model, the task and the strategy of a confusion for people; long names are cut."""
     return " / ".join(cut(name, LABEL) for name in of.group)
 
 
 def confused_in_words(confusion: Confusion, then: str) -> str:
-    """Returns how many more samples of a label are called another, and how many were `then`: before, in the base."""
+    """Describes how many samples of a label are called another, and how many were `then`: before, in the base."""
     of = f"of {count(confusion.n_moved_samples)}"
     counts = f"{count(confusion.n_moved)} {of}, {count(confusion.n_moved_before)} {of} {then}"
     gold, label = (name and cut(name, LABEL) for name in (confusion.moved_gold_label, confusion.moved_label))
@@ -53,7 +53,7 @@ def confused_in_words(confusion: Confusion, then: str) -> str:
 
 
 def _of_answers(figure: Compared) -> str | None:
-    """Returns how the answers themselves are otherwise, of the nights told against normal nights."""
+    # how the answers themselves changed; only nights held against normal nights have these measures
     base, candidate = figure.base, figure.candidate
     if base is None or candidate is None or figure.verdict in ("not_comparable", "none_shown", "same"):
         return None
@@ -72,7 +72,7 @@ def _of_answers(figure: Compared) -> str | None:
 
 
 def _of_hundred(rate: float) -> str:
-    """Returns a rate as so many of a hundred, neither none of them nor all by rounding."""
+    # rounding never makes it none or all
     text = number(100 * rate, 0)
     if text == "0" and rate > 0:
         return "fewer than 1 of 100"
@@ -80,12 +80,12 @@ def _of_hundred(rate: float) -> str:
 
 
 def why(figure: Compared) -> str:
-    """Returns the reason of a verdict and what changed, where the figure has both."""
+    """Joins the reason of a verdict and what changed, if the figure has them."""
     return ": ".join(part for part in (figure.reason, figure.what_changed) if part)
 
 
 def by_chance(q: float) -> str:
-    """Returns how often chance alone tells as much, from q or from a p-value: `by chance 1 time in 2,500`."""
+    """Describes how often chance alone shows as much, from q or from a p-value: `by chance 1 time in 2,500`."""
     if q < MOST_SURE:
         return "by chance less than once in a million times"
     if q > 0.5:  # noqa: PLR2004 - more often than not

@@ -1,4 +1,4 @@
-"""How much of other people's texts a report holds: none, excerpts, or whole texts up to a cap."""
+"""Decides how much of other people's texts a report holds: none, excerpts, or whole texts up to a cap."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ NAMED = 8  # tasks
 
 
 def sides_of(row: Row) -> tuple[str, ...]:
-    """Returns the columns in which a row holds a text that two runs recorded otherwise; none of another row."""
+    """Lists the columns in which a row holds a text that two runs recorded differently; none for other rows."""
     return SIDES if row.get("what") in TEXTS else ()
 
 
 @dataclass(slots=True)
 class Texts:
-    """The policy of one report: what was chosen, or for each task its default; counts what full texts take."""
+    """The policy of one report: what was chosen, or each task's default. It counts the room that full texts take."""
 
     chosen: Policy | None = None
     sensitive: frozenset[str] = frozenset()
@@ -52,17 +52,17 @@ class Texts:
     _n_more: int = field(default=0, repr=False)
 
     def of(self, task_id: str) -> Policy:
-        """Returns the policy for one task: as asked; else none where its card is marked sensitive, excerpts where not."""
+        """Gives the policy for one task: as chosen, else none for a card marked sensitive and excerpts for others."""
         return self.chosen or ("none" if task_id in self.sensitive else "excerpt")
 
     @property
     def long(self) -> int:
-        """Returns how many characters a long text has."""
+        """Gives the number of characters of a long text."""
         return MOST if self.chosen == "full" else LONG
 
     @property
     def summary(self) -> str:
-        """Returns the policy in a sentence."""
+        """Describes the policy in a sentence."""
         if self.chosen == "none":
             return "left out"
         if self.chosen == "full":
@@ -78,16 +78,19 @@ class Texts:
         return some
 
     def kept(self, rows: Sequence[Row]) -> list[Row]:
-        """Returns rows of a query with their texts as the policy has them, told by `task_id` and the columns' names."""
+        """Applies the policy to the texts in rows of a query.
+
+        It finds them by the columns' names, and their task by `task_id`.
+        """
         if not rows or not (TEXTS | {"ruling", "what"}) & rows[0].keys():
             return list(rows)
         names = [name for name in rows[0] if name in TEXTS or (name in RULED and "ruling" in rows[0])]
         return [{**row, **{name: self._kept(row, name) for name in (*names, *sides_of(row))}} for row in rows]
 
     def unquoted(self, measures: Sequence[Row], recorded: Sequence[Row]) -> list[Row]:
-        """Returns rows of rpt_run_comparisons whose reasons quote no text that is left out.
+        """Removes quoted texts from the reasons in rows of rpt_run_comparisons if the policy leaves those texts out.
 
-        `recorded` are the rows of rpt_run_changes of the same comparison, as they are.
+        `recorded` are the rows of rpt_run_changes of the same comparison, unchanged.
         """
         quoted = [row for row in recorded if sides_of(row) and self.of(row["task_id"] or "") == "none"]
         return [{**row, "reason": _unquoted(row, quoted)} for row in measures]
@@ -124,7 +127,7 @@ def _unquoted(measure: Row, quoted: Sequence[Row]) -> str | None:
 
 
 def policy_of(text: str | None) -> Policy | None:
-    """Returns a policy by its name; raises UsageError for another word."""
+    """Checks the name of a policy; raises UsageError for another word."""
     if text is not None and text not in POLICIES:
         msg = f"--text {text}{nearest(text, POLICIES)}"
         raise UsageError(msg)

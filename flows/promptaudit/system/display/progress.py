@@ -1,4 +1,4 @@
-"""Says what goes on: lines and progress bars on stderr, so that stdout holds results alone."""
+"""Shows what a command is doing: lines and progress bars on stderr, so that stdout holds only results."""
 
 from __future__ import annotations
 
@@ -15,31 +15,37 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
 OnAnswer = Callable[[str, Any, Any], None]
-"""Is told of every answer: the name of its meter, the answer or None, and the engine that is asked or None."""
+"""A function that is called for every answer, with the name of its meter, the answer and the engine that is asked.
+
+The answer and the engine may be None.
+"""
 SECONDS_A_LINE = 10.0  # without a terminal, a line each so many seconds
 COUNTS, COUNT_MARK, SECONDS_A_COUNT = "PROMPTAUDIT_COUNTS", "\x02", 0.2
-"""The variable that has counts written for a program that draws bars, what its lines begin with, and how often they come."""
+"""The variable that asks for lines of counts, for a program that draws bars; how they begin.
+
+The seconds between them.
+"""
 
 
 class Meter(Protocol):
-    """How far one of those who are asked is: `done` of `wanted` answers."""
+    """Counts the answers of one model or judge that is asked: `done` of `wanted`."""
 
     name: str
     wanted: int
     done: int
 
-    def count(self, answer: Any, engine: Any) -> None:  # noqa: ANN401 - what `OnAnswer` is told
-        """Takes one answer in, or none, and the engine that is asked."""
+    def count(self, answer: Any, engine: Any) -> None:  # noqa: ANN401 - as `OnAnswer` gets them
+        """Counts one answer, or none, and the engine that is asked."""
 
     def cost(self) -> str:
-        """Returns what was spent in this execution, and what holds it back."""
+        """Describes what was spent in this execution, and what holds it back."""
 
     def line(self) -> str:
-        """Returns the bar as text."""
+        """Writes the bar as text."""
 
 
 def _answer(question: str) -> str:
-    """Asks a question in a line of its own; returns the answer without the white space around it."""
+    # the question is a line of its own
     sys.stderr.write(visible(question))
     sys.stderr.flush()
     if os.name == "posix":  # once polars is imported, a read goes on after Ctrl-C; this wait ends
@@ -51,54 +57,60 @@ def _answer(question: str) -> str:
 
 
 class Progress:
-    """Where a command says what it does; quiet says nothing but warnings."""
+    """Prints what a command is doing; quiet prints only warnings."""
 
     def __init__(self, *, quiet: bool = False, may_ask: bool = False) -> None:
         self.quiet, self.may_ask = quiet, may_ask
         self.listener: Callable[[str], None] | None = None
-        """Whoever else hears what begins."""
+        """Another listener that hears what begins."""
 
     @property
     def can_ask(self) -> bool:
-        """Returns whether a person is there to answer: never where a program reads the result, or without a terminal."""
+        """Tells whether a person is there to answer: never if a program reads the result, or without a terminal."""
         is_there = self.may_ask and not self.quiet and sys.stdin is not None
         return is_there and sys.stdin.isatty() and sys.stderr.isatty()
 
     def confirm(self, question: str) -> bool:
-        """Asks a question; everything but y or yes is a no."""
+        """Asks a question; every answer but y or yes is a no."""
         return _answer(f"{question} [y/N] ").casefold() in ("y", "yes")
 
     def choose_text(self, texts: Sequence[str]) -> str:
-        """Asks which text of a prompt is reworded; returns the one of the number given, the first for none, else the answer."""
+        """Asks which text of a prompt is reworded.
+
+        Returns the numbered one, the first for no answer, else the answer itself.
+        """
         for number, text in enumerate(texts, start=1):
             self.say(f"{number}  {' '.join(text.split())}")
         answer = _answer("which text is reworded, its number or another text of the prompt [1] ")
         return texts[int(answer or 1) - 1] if answer in ("", *map(str, range(1, len(texts) + 1))) else answer
 
     def say(self, text: str) -> None:
-        """Says one line of what goes on."""
+        """Prints one line about what is going on."""
         if not self.quiet:
             sys.stderr.write(f"{visible(text)}\n")
             sys.stderr.flush()
 
     def step(self, text: str) -> None:
-        """Says what begins now, in words of our own and ids alone: it may go into the logs of others."""
+        """Prints what begins now, in our own words and ids only: it may go into the logs of others."""
         self.say(text)
         self.heard(text)
 
     def heard(self, text: str) -> None:
-        """Has the listener hear what begins."""
+        """Passes what begins to the listener."""
         if self.listener is not None:
             self.listener(text)
 
     def warn(self, text: str) -> None:
-        """Says one line that should not be missed."""
+        """Prints one line that should not be missed."""
         sys.stderr.write(f"warning: {visible(text)}\n")
         sys.stderr.flush()
 
     @contextmanager
     def asking(self, what: str, meters: Sequence[Meter]) -> Iterator[OnAnswer]:
-        """Shows a bar a meter with rate, remaining time and cost so far; yields what is told of every answer."""
+        """Shows a bar per meter with rate, remaining time and cost so far.
+
+        Yields the function to call for every answer.
+        """
         named = {meter.name: meter for meter in meters}
         missing = sum(max(0, meter.wanted - meter.done) for meter in meters)
         if missing:
@@ -142,7 +154,7 @@ class Progress:
 
 @contextmanager
 def _counting(meters: Sequence[Meter]) -> Iterator[Callable[[], None]]:
-    """Yields what writes a line of counts, at most one each `SECONDS_A_COUNT`; the last one comes at the end."""
+    # at most one line each `SECONDS_A_COUNT`, and a last one at the end
     wrote_at = 0.0
 
     def write() -> None:
@@ -178,5 +190,5 @@ def _bars() -> Bars:
 
 
 def visible(text: str) -> str:
-    """Returns the text with control characters written out, so that no name or completion steers a terminal."""
+    """Writes out control characters of a text, so that no name or completion can steer a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

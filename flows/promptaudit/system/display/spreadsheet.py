@@ -1,4 +1,4 @@
-"""Tables as CSV, and texts as a spreadsheet can show them: no formula, no control characters, no more than a cell holds."""
+"""Writes tables as CSV, and makes texts safe for a spreadsheet: no formula, no control characters, no overlong cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class Writes(Protocol):
-    """Whatever text can be written to."""
+    """Any object that text can be written to."""
 
     def write(self, text: str, /) -> object:
         """Takes the text."""
@@ -23,7 +23,7 @@ class Writes(Protocol):
 class CsvRows:
     """Writes rows as CSV, a line each, that read back as the same rows.
 
-    Python's writer leaves a carriage return bare unless lines end in one, and readers take it for the end of a row.
+    Python's writer leaves a carriage return unquoted unless lines end in one, and readers take it for the end of a row.
     """
 
     def __init__(self, out: Writes) -> None:
@@ -31,7 +31,7 @@ class CsvRows:
         self._writer = csv.writer(self, lineterminator="\r\n")
 
     def write(self, line: str, /) -> None:
-        """Takes a whole line of Python's writer."""
+        """Passes on a whole line of Python's writer, which ends in LF."""
         self._out.write(line.removesuffix("\r\n") + "\n")
 
     def row(self, values: Iterable[object]) -> None:
@@ -40,7 +40,10 @@ class CsvRows:
 
 
 def cell_of(text: str) -> str:
-    r"""Returns a text as a spreadsheet can show it: no formula, control characters as \x00, no more than a cell holds."""
+    r"""Makes a text safe to show in a spreadsheet: no formula, control characters as \x00, at most MAX_CELL characters.
+
+    The middle of a longer text is left out.
+    """
     text = text.translate(CONTROLS)
     if len(text) > MAX_CELL:
         half = MAX_CELL // 2
@@ -49,5 +52,5 @@ def cell_of(text: str) -> str:
 
 
 def number_or_cell(text: str) -> str:
-    """Returns a plain number as it is, any other text as `cell_of` has it."""
+    """Leaves a plain number as it is, and converts any other text by `cell_of`."""
     return text if _NUMBER.fullmatch(text) else cell_of(text)
