@@ -26,8 +26,7 @@ def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wo
 ) -> None:
     summary = _of(ordinary)
     rows = Warehouse(ordinary.warehouse).published.read(
-        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity is not null",
-        run=ordinary.audit_run_id,
+        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity is not null", run=ordinary.audit_run_id
     )
     highest = max(rows, key=lambda row: row["sensitivity"])
     worst = summary.worst
@@ -197,7 +196,7 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
         if cause.kind in ("alarm", "recovered")
     ]
     assert told == [
-        ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (none shown)."),
+        ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (none shown).")
     ]
     # what stands is told as what moved
     assert summary_of(Warehouse(path), runs[2]).causes[0].kind == "regressed"

@@ -75,26 +75,10 @@ def data(
 @pytest.mark.parametrize(
     ("verdicts", "state", "reason"),
     [
-        (
-            ["regressed", "improved", "none_shown"],
-            "regressed",
-            "",
-        ),
-        (
-            ["improved", "changed"],
-            "improved",
-            "",
-        ),
-        (
-            ["changed"],
-            "changed",
-            "",
-        ),
-        (
-            ["none_shown", "none_shown", "not_comparable"],
-            "none shown",
-            "",
-        ),
+        (["regressed", "improved", "none_shown"], "regressed", ""),
+        (["improved", "changed"], "improved", ""),
+        (["changed"], "changed", ""),
+        (["none_shown", "none_shown", "not_comparable"], "none shown", ""),
         (["not_comparable", "not_judged"], "not comparable", "No measure could be tested: why not."),
         (["not_judged"], "not comparable", "No measure could be tested."),
     ],

@@ -175,10 +175,7 @@ def test_the_picture_has_a_cell_a_group_and_the_last_comparable_night_beside_it(
     assert [
         (line.name, [None if cell is None else (cell.shade, plain(cell.figure)) for cell in line.cells])
         for line in drawn.lines
-    ] == [
-        ("a", [("h3", "0.300"), ("h5", "0.700")]),
-        ("b", [("h0", "0.010"), None]),
-    ]
+    ] == [("a", [("h3", "0.300"), ("h5", "0.700")]), ("b", [("h0", "0.010"), None])]
     cells = [line.cells[0] for line in drawn.lines]
     # of b the night before asked other wordings
     assert [None if cell is None else [plain(below) for below in cell.below] for cell in cells] == [

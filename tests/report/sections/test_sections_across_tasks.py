@@ -340,12 +340,7 @@ def test_each_panel_is_a_picture_named_by_what_tells_it_apart() -> None:
         of_two = list(_charts(stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail")))))
     assert [
         chart.stem.removeprefix(f"{stem}-pss-intra-by-task-") for chart in of_two if "intra-by-task" in chart.stem
-    ] == [
-        "task-0-a",
-        "task-1-a",
-        "task-0-b",
-        "task-1-b",
-    ]
+    ] == ["task-0-a", "task-1-a", "task-0-b", "task-1-b"]
 
 
 def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() -> None:

@@ -484,13 +484,7 @@ def test_open_questions_have_prompts_and_costs_and_no_labels(questions: ReportDa
 
 def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> None:
     card = [{**row, "n_landed": 0, "pss_intra": None, "pss_inter": None} for row in found.scorecard]
-    silent = replaced(
-        found,
-        scorecard=card,
-        formats=[],
-        references=[],
-        **AGGREGATES,
-    )
+    silent = replaced(found, scorecard=card, formats=[], references=[], **AGGREGATES)
     for section in (each.drawn(silent) for each in OF_TASKS if not each.is_optional):
         assert section.blocks
         for block in section.blocks:

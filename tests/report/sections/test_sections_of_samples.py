@@ -36,13 +36,7 @@ from tests.support.published_copy import table
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SVG = "{http://www.w3.org/2000/svg}"
-EVERY = (
-    sensitivity_by_class,
-    label_distributions,
-    sensitivity_against_consistency,
-    sample_consistency,
-    sample_pairs,
-)
+EVERY = (sensitivity_by_class, label_distributions, sensitivity_against_consistency, sample_consistency, sample_pairs)
 Group = tuple[str, str]
 AGGREGATES: dict[str, Any] = {name: [] for name in OF_SECTIONS}
 
@@ -222,14 +216,7 @@ def test_more_labels_than_colours_share_one() -> None:
         {**row, "label": label, "label_index": -1 if label is None else place, "p_tau": p}
         for place, (label, p) in enumerate(zip(labels, shares, strict=True))
     ]
-    card = {
-        "task_id": "t",
-        "model_id": "m",
-        "strategy": "s",
-        "n_landed": 9,
-        "n_variants": 9,
-        "n_variants_breaking": 0,
-    }
+    card = {"task_id": "t", "model_id": "m", "strategy": "s", "n_landed": 9, "n_variants": 9, "n_variants_breaking": 0}
     found = report_data(scorecard=[card], label_distributions=told)
     block = block_of(label_distributions.drawn(found, Room(found)), "t")
     assert [colour for colour, _ in block.legend] == [*charts_of_samples.LABELS, "muted", "line"]

@@ -130,11 +130,7 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
         layer("rows", "area", band, where=known("low", "high"), opacity=0.16, clip=True),
         layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, is_titled=True, point=dots),
     ]
-    across = {
-        "x": number("from", scale=ends),
-        "x2": to("to"),
-        "y": number("level", title="PSS", scale=between(domain)),
-    }
+    across = {"x": number("from", scale=ends), "x2": to("to"), "y": number("level", title="PSS", scale=between(domain))}
     layers += threshold(STABLE, domain, across)
     fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
     data = {"rows": points, "threshold": [{"from": 2, "to": max(most, 3), "level": STABLE}]}
@@ -264,11 +260,7 @@ def nights(
         scale={"domain": list(all_nights), "type": "point", "padding": 0.5},
         axis={"values": list(ticks), "labelAngle": 0},
     )
-    shared = {
-        "x": x,
-        "color": names("series", scale=of(own, paints(len(SERIES)))),
-        "detail": names("segment"),
-    }
+    shared = {"x": x, "color": names("series", scale=of(own, paints(len(SERIES)))), "detail": names("segment")}
     at = {**shared, "y": number("value", title=None, scale=between(domain))}
     span = {**shared, "y": number("low", title=None, scale=between(domain)), "y2": to("high")}
     normal = {**span, "y": number("normal_low", title=None, scale=between(domain)), "y2": to("normal_high")}

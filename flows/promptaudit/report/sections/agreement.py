@@ -6,15 +6,7 @@ from promptaudit.report.blocks.blocks import DrawnSection, by
 from promptaudit.report.blocks.cells import Cell, Printed, Traced
 from promptaudit.report.data import ReportData
 from promptaudit.report.gather_judging import JudgingData
-from promptaudit.report.sections.columns import (
-    MODEL,
-    Column,
-    counted,
-    figure,
-    judge_errors,
-    table,
-    words,
-)
+from promptaudit.report.sections.columns import MODEL, Column, counted, figure, judge_errors, table, words
 from promptaudit.report.sections.extremes import ends
 from promptaudit.report.sections.room import Room
 from promptaudit.report.sections.section import Section

@@ -23,10 +23,7 @@ MOST_NAMED, NAME = 4, 60
 MOSTLY = 0.5  # of the answers
 MANY_TASKS = 6  # are not all in sight at once
 NO_FIGURE = "No task was asked under two prompt variants, so nothing tells how far answers depend on them."
-SHADES = {
-    "sensitivity": (0.05, 0.1, 0.2, 0.35, 0.6),
-    "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16),
-}
+SHADES = {"sensitivity": (0.05, 0.1, 0.2, 0.35, 0.6), "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16)}
 """From which figure on each shade beyond the first is painted."""
 
 MEANS = {

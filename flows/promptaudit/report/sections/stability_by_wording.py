@@ -8,17 +8,7 @@ from promptaudit.report.blocks.blocks import Block, DrawnSection, by
 from promptaudit.report.blocks.cells import Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.data import ReportData
-from promptaudit.report.sections.columns import (
-    MODEL,
-    STRATEGY,
-    Column,
-    bounds,
-    counted,
-    figure,
-    table,
-    tally,
-    words,
-)
+from promptaudit.report.sections.columns import MODEL, STRATEGY, Column, bounds, counted, figure, table, tally, words
 from promptaudit.report.sections.extremes import known_rows, whose
 from promptaudit.report.sections.reasons import why_one_variant, why_open
 from promptaudit.report.sections.room import Drawn, Room, charts_of_pairs

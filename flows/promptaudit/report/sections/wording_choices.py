@@ -5,16 +5,7 @@ from __future__ import annotations
 from promptaudit.query.choice.choose import Wording
 from promptaudit.report.blocks.blocks import DrawnSection, by
 from promptaudit.report.data import ReportData
-from promptaudit.report.sections.columns import (
-    MODEL,
-    STRATEGY,
-    bounds,
-    figure,
-    table,
-    variant_number,
-    wording,
-    words,
-)
+from promptaudit.report.sections.columns import MODEL, STRATEGY, bounds, figure, table, variant_number, wording, words
 from promptaudit.report.sections.extremes import whose
 from promptaudit.report.sections.reasons import NO_GOLD, why_no_answers
 from promptaudit.report.sections.room import Room

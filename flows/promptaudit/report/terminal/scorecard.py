@@ -57,10 +57,7 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
 
 
 def drawn(
-    scores: list[Row],
-    compared: list[Row],
-    width: int,
-    kinds: Mapping[str, str] | None = None,
+    scores: list[Row], compared: list[Row], width: int, kinds: Mapping[str, str] | None = None
 ) -> Iterator[RenderableType]:
     """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
 
