@@ -13,9 +13,8 @@ from promptaudit.report import report
 from promptaudit.report.contents import OF_JUDGES
 from promptaudit.report.gather import gather
 from promptaudit.report.gather_judging import JudgingData
-from promptaudit.report.sections.disagreements import disagreements
-from promptaudit.report.sections.rankings import correlation
-from promptaudit.report.sections.scoring import drawn_methods, scoring
+from promptaudit.report.sections.judges import disagreements
+from promptaudit.report.sections.scoring import correlation, drawn_methods, scoring
 from promptaudit.system.display.figures import interval, number, percent, share, shown, usd
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported

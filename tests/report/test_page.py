@@ -23,7 +23,7 @@ from promptaudit.report.blocks.blocks import Block
 from promptaudit.report.gather import gather
 from promptaudit.report.inline_script import inline
 from promptaudit.report.page import SCRIPT
-from promptaudit.report.sections.room import Chart, Room
+from promptaudit.report.sections.section import Chart, Room
 from promptaudit.system.display.figures import number, percent, shown
 from promptaudit.system.files import write_text
 from promptaudit.warehouse import Warehouse

@@ -18,15 +18,10 @@ from promptaudit.report.charts.parts import only, parted
 from promptaudit.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
 from promptaudit.report.data import ReportData
 from promptaudit.report.inline_script import inline
-from promptaudit.report.sections import guide, identity
-from promptaudit.report.sections.extremes import ends
-from promptaudit.report.sections.format_gate import format_gate
-from promptaudit.report.sections.gate_rules import gate_rules
-from promptaudit.report.sections.heat import heat
-from promptaudit.report.sections.nights import nights
+from promptaudit.report.sections import nights, run
+from promptaudit.report.sections.scorecard import heat, samples, samples_finding
 from promptaudit.report.sections.scoring import scoring
-from promptaudit.report.sections.wavering_samples import finding as samples_finding
-from promptaudit.report.sections.wavering_samples import samples
+from promptaudit.report.sections.words import ends
 from promptaudit.system.display.figures import NAME, count, cut
 from promptaudit.warehouse import Row
 
@@ -110,22 +105,18 @@ def _rendered(
             n_scorecard=len(data.scorecard),
             scorecard_measures=_measures_of(data.scorecard),
             scope=scope(data),
-            finding_of={
-                "scorecard": _scorecard_finding(data),
-                "samples": samples_finding(data),
-                "run": identity.line(data),
-            },
+            finding_of={"scorecard": _scorecard_finding(data), "samples": samples_finding(data), "run": run.line(data)},
             first=content.first,
             sections=content.others if is_first else content.measured,
             samples=samples(data),
             no_samples=NO_SAMPLES,
-            gate=format_gate.drawn(data),
+            gate=nights.format_gate.drawn(data),
             grid_script=inline(answers_grid.SCRIPT),
-            facts=identity.facts(data),
-            identity_tables=identity.tables(data),
+            facts=run.facts(data),
+            identity_tables=run.tables(data),
             measures=content.measures,
-            conventions=guide.CONVENTIONS,
-            tracing=guide.TRACING,
+            conventions=run.CONVENTIONS,
+            tracing=run.TRACING,
             seal=data.run.get("seal"),
             script=inline(SCRIPT),
         )
@@ -171,7 +162,7 @@ class Content:
     first: list[DrawnSection]
     of_run: list[DrawnSection]
     measured: list[DrawnSection]
-    measures: tuple[guide.Measure, ...]
+    measures: tuple[run.Measure, ...]
 
     def of(self, tasks: frozenset[str] | None) -> Content:
         """Returns it with what is measured of these tasks; None: of all."""
@@ -188,12 +179,12 @@ def sections(data: ReportData) -> Content:
     of_run = {section.name: section.drawn(data) for section in OF_RUN}
     of_run = {name: section for name, section in of_run.items() if section.blocks}
     measures = (
-        *guide.measures(),
-        *(guide.NIGHTS if nights.name in of_run else ()),
-        *(guide.SCORING if any(section.name in of_run for section in OF_JUDGES) else ()),
+        *run.measures(),
+        *(run.NIGHTS if nights.nights.name in of_run else ()),
+        *(run.SCORING if any(section.name in of_run for section in OF_JUDGES) else ()),
     )
     # what a run with judges was made for stands before the scorecard
-    names = [gate_rules.name, *([scoring.name] if data.judging.comparisons else [])]
+    names = [nights.gate_rules.name, *([scoring.name] if data.judging.comparisons else [])]
     first = [of_run.pop(name) for name in names if name in of_run]
     measured = [(section, section.drawn(data)) for section in OF_TASKS]
     return Content(

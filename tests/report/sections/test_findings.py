@@ -13,17 +13,12 @@ from promptaudit.report.blocks.cells import plain
 from promptaudit.report.contents import SECTIONS
 from promptaudit.report.gather import gather
 from promptaudit.report.page import _scorecard_finding
-from promptaudit.report.sections.accuracy_by_variant import accuracy_by_variant
-from promptaudit.report.sections.heat import heat
-from promptaudit.report.sections.measures_by_wordings import measures_by_wordings
-from promptaudit.report.sections.prompt_variants import prompt_variants
+from promptaudit.report.sections.scorecard import heat
+from promptaudit.report.sections.scorecard import samples_finding as of_samples
 from promptaudit.report.sections.section import Section
-from promptaudit.report.sections.sensitivity import sensitivity
-from promptaudit.report.sections.sensitivity_by_class import sensitivity_by_class
-from promptaudit.report.sections.stability_across_tasks import stability_across_tasks
-from promptaudit.report.sections.stability_by_model import stability_by_model
-from promptaudit.report.sections.stability_by_wording import stability_by_wording
-from promptaudit.report.sections.wavering_samples import finding as of_samples
+from promptaudit.report.sections.sensitivity import measures_by_wordings, sensitivity, sensitivity_by_class
+from promptaudit.report.sections.stability import stability_across_tasks, stability_by_model, stability_by_wording
+from promptaudit.report.sections.wordings import accuracy_by_variant, prompt_variants
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.sections.test_sections_across_tasks import report_data as data

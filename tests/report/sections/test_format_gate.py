@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptaudit.report.sections.format_gate import format_gate
+from promptaudit.report.sections.nights import format_gate
 from tests.report.sections.test_sections_across_tasks import report_data
 
 

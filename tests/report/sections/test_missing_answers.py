@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console, Group
 
 from promptaudit.report.blocks.cells import plain
-from promptaudit.report.sections.missing_answers import missing_answers
+from promptaudit.report.sections.answers import missing_answers
 from promptaudit.report.terminal import missing_answers as terminal
 from promptaudit.report.terminal import scorecard
 from tests.report.sections.test_sections_across_tasks import report_data

@@ -16,8 +16,7 @@ from promptaudit.report.charts.panels import nights as drawn_nights
 from promptaudit.report.data import ReportData
 from promptaudit.report.gather import gather
 from promptaudit.report.page import render
-from promptaudit.report.sections.nights import MOST_BLOCKS, nights
-from promptaudit.report.sections.nights_points import domains, drawn_measures, points
+from promptaudit.report.sections.nights import MOST_BLOCKS, domains, drawn_measures, nights, points
 from promptaudit.system.display.figures import ranged
 from promptaudit.warehouse import Warehouse
 from tests.report.test_page import Seen

@@ -28,11 +28,11 @@ from promptaudit.report.gather import OF_SECTIONS
 from promptaudit.report.gather_answers import GridAnswers
 from promptaudit.report.gather_judging import JudgingData
 from promptaudit.report.plain import _table as as_markdown
-from promptaudit.report.sections.measures_across_tasks import measures_across_tasks
-from promptaudit.report.sections.room import Room, unlimited
-from promptaudit.report.sections.scoring_across_tasks import scoring_across_tasks
+from promptaudit.report.sections.scorecard import measures_across_tasks
+from promptaudit.report.sections.scoring import scoring_across_tasks
+from promptaudit.report.sections.section import Room, unlimited
 from promptaudit.report.sections.sensitivity import CEILING, sensitivity
-from promptaudit.report.sections.stability_across_tasks import stability_across_tasks
+from promptaudit.report.sections.stability import stability_across_tasks
 from promptaudit.report.summary import Outcome, Summary
 from promptaudit.report.table_files import as_csv, as_latex
 from promptaudit.system.display.policy import Texts

@@ -16,20 +16,17 @@ from promptaudit.report.contents import OF_TASKS
 from promptaudit.report.data import ReportData
 from promptaudit.report.gather import gather
 from promptaudit.report.queries import query
-from promptaudit.report.sections.accuracy_by_variant import accuracy_by_variant
-from promptaudit.report.sections.answer_formats import answer_formats
-from promptaudit.report.sections.costs import costs
-from promptaudit.report.sections.distinct_answers import distinct_answers, mean
-from promptaudit.report.sections.measures_by_wordings import measures_by_wordings
-from promptaudit.report.sections.prompt_variants import WORST, prompt_variants
-from promptaudit.report.sections.room import Room
-from promptaudit.report.sections.sample_pairs import sample_pairs
-from promptaudit.report.sections.sensitivity import sensitivity
-from promptaudit.report.sections.sensitivity_by_class import sensitivity_by_class
-from promptaudit.report.sections.stability_by_model import stability_by_model
-from promptaudit.report.sections.stability_by_repetition import stability_by_repetition
-from promptaudit.report.sections.stability_by_wording import stability_by_wording
-from promptaudit.report.sections.subsamples import subsamples
+from promptaudit.report.sections.answers import answer_formats, costs, distinct_answers, mean
+from promptaudit.report.sections.consistency import sample_pairs
+from promptaudit.report.sections.section import Room
+from promptaudit.report.sections.sensitivity import measures_by_wordings, sensitivity, sensitivity_by_class
+from promptaudit.report.sections.stability import (
+    stability_by_model,
+    stability_by_repetition,
+    stability_by_wording,
+    subsamples,
+)
+from promptaudit.report.sections.wordings import WORST, accuracy_by_variant, prompt_variants
 from promptaudit.system.display.figures import count, milliseconds, number, percent, span
 from promptaudit.system.display.policy import LEFT_OUT
 from promptaudit.warehouse import Warehouse

@@ -20,13 +20,14 @@ from promptaudit.report.gather import OF_SECTIONS, gather
 from promptaudit.report.queries import LIMITS, N_BINS, SAMPLED, query
 from promptaudit.report.sections.columns import table as table_of
 from promptaudit.report.sections.columns import words
-from promptaudit.report.sections.label_distributions import label_distributions
-from promptaudit.report.sections.room import LEAST_ROWS, Chart, Room
-from promptaudit.report.sections.sample_consistency import density, sample_consistency
-from promptaudit.report.sections.sample_pairs import runs, sample_pairs
-from promptaudit.report.sections.sensitivity import sensitivity
-from promptaudit.report.sections.sensitivity_against_consistency import sensitivity_against_consistency
-from promptaudit.report.sections.sensitivity_by_class import sensitivity_by_class
+from promptaudit.report.sections.consistency import density, runs, sample_consistency, sample_pairs
+from promptaudit.report.sections.section import LEAST_ROWS, Chart, Room
+from promptaudit.report.sections.sensitivity import (
+    label_distributions,
+    sensitivity,
+    sensitivity_against_consistency,
+    sensitivity_by_class,
+)
 from promptaudit.system.display.figures import number, percent
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from promptaudit.report.sections.variations import finding
+from promptaudit.report.sections.wordings import finding
 
 
 def row(variation: str, verdict: str, effect: float | None = 0.2, **of: Any) -> dict[str, Any]:

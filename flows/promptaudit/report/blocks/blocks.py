@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,11 +141,6 @@ class DrawnSection:
         """Adds the block of a task, or one of the whole run, and returns it."""
         self.blocks.append(Block(task_id=task_id, heading=heading, figure=figure))
         return self.blocks[-1]
-
-    def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:
-        """Adds a block for each task of the run; gives the task, the block and the task's rows of the scorecard."""
-        for task_id, rows in by(scorecard, "task_id").items():
-            yield task_id, self.add(task_id), rows
 
 
 def by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:

@@ -9,7 +9,7 @@ from promptaudit.report.blocks.blocks import keyed
 from promptaudit.report.blocks.cells import Traced
 from promptaudit.report.blocks.heat import Heat, HeatCell, HeatLine
 from promptaudit.report.comparison_page.largest import LARGE, LARGER, depth, ranked
-from promptaudit.report.sections.compared import MART, around, difference, figure
+from promptaudit.report.sections.columns import COMPARED, around, compared_figure, difference
 from promptaudit.report.summary_worst import label_of
 from promptaudit.system.display.figures import NAME, cut, share
 from promptaudit.warehouse import Row
@@ -74,9 +74,9 @@ def _place(measure: str) -> tuple[int, str]:
 def _cell(row: Row | None) -> HeatCell | None:
     if row is None:
         return None
-    of = Traced(MART, row)
+    of = Traced(COMPARED, row)
     interval, verdict = around(of), row["verdict"]
-    change = (figure(of, "base"), " → ", figure(of, "candidate"))
+    change = (compared_figure(of, "base"), " → ", compared_figure(of, "candidate"))
     return HeatCell(
         shade=f"{verdict}-{depth(row)}" if verdict in NEWS else "h0",
         figure=difference(of, "difference"),

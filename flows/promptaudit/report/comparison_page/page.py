@@ -16,7 +16,7 @@ from promptaudit.report.comparison_page.heat import heat
 from promptaudit.report.comparison_page.opening import next_command, verdict_of
 from promptaudit.report.comparison_page.sections import sections
 from promptaudit.report.record import held_if_free, record
-from promptaudit.report.sections import guide
+from promptaudit.report.sections.run import TRACING
 from promptaudit.report.trace_pages import css
 from promptaudit.system.display.figures import NAME, cut
 from promptaudit.system.display.policy import Policy
@@ -114,7 +114,7 @@ def page_of(data: ComparisonData) -> str:
             sections=sections(data.comparison),
             trace=trace_links(candidate.run.audit_run_id, frozenset(), ""),
             most_rows=most_rows,
-            tracing=guide.TRACING,
+            tracing=TRACING,
             css=css(),
         )
 

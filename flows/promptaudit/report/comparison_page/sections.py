@@ -9,10 +9,22 @@ from promptaudit.marts.comparison.result import RunComparison
 from promptaudit.report.blocks.blocks import DrawnSection
 from promptaudit.report.blocks.cells import Traced
 from promptaudit.report.comparison_page.largest import ranked
-from promptaudit.report.sections.columns import MODEL, STRATEGY, Column, table, words
-from promptaudit.report.sections.columns import figure as column_of
-from promptaudit.report.sections.compared import DETECTABLE, MART, NAMES, Q, figure, figures, gravest_first
-from promptaudit.report.sections.run_changes import counts_of
+from promptaudit.report.sections.columns import (
+    COMPARED,
+    COMPARED_NAMES,
+    DETECTABLE,
+    MODEL,
+    STRATEGY,
+    Column,
+    Q,
+    compared_figure,
+    compared_figures,
+    figure,
+    gravest_first,
+    table,
+    words,
+)
+from promptaudit.report.sections.nights import counts_of
 from promptaudit.report.summary_worst import UNSCALED, label_of
 from promptaudit.system.display.figures import ABSENT, chance, count, cut
 from promptaudit.udfs.causes import PHRASES
@@ -31,8 +43,8 @@ def _recorded_by(side: str) -> Column:
     return Column(side.capitalize(), lambda of: ABSENT if of.row[side] is None else str(of.row[side]))
 
 
-_COSTS = (*NAMES, words("Why", "reason"), *figures())
-_MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
+_COSTS = (*COMPARED_NAMES, words("Why", "reason"), *compared_figures())
+_MEASURED = (*_COSTS, figure("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
 _RECORDED = (
     words("What", "what"),
     _or_every("model_id"),
@@ -47,10 +59,10 @@ _FLIPS = (
     MODEL,
     words("Task", "task_id"),
     STRATEGY,
-    column_of("Share right, base", "base_share_right"),
-    column_of("candidate", "candidate_share_right"),
-    column_of("Share of the commonest label, base", "base_largest_share"),
-    column_of("candidate", "candidate_largest_share"),
+    figure("Share right, base", "base_share_right"),
+    figure("candidate", "candidate_share_right"),
+    figure("Share of the commonest label, base", "base_largest_share"),
+    figure("candidate", "candidate_largest_share"),
 )
 
 
@@ -80,7 +92,7 @@ def _measures(rows: Sequence[Row]) -> DrawnSection:
     reasons = Counter(row["reason"] for row in rows if row["verdict"] == "not_comparable")
     block.notes += [f"{count(n)} not comparable: {cut(reason)}." for reason, n in reasons.most_common(MOST_REASONS)]
     block.tables.append(
-        table("Every measure", _MEASURED, gravest_first(rows), MART, n_heads=5, is_open=True, most=MOST_ROWS)
+        table("Every measure", _MEASURED, gravest_first(rows), COMPARED, n_heads=5, is_open=True, most=MOST_ROWS)
     )
     return section
 
@@ -94,7 +106,7 @@ def _costs(rows: Sequence[Row]) -> DrawnSection:
         finding=_finding_of_costs(rows),
     )
     section.add().tables.append(
-        table("Cost and latency", _COSTS, gravest_first(rows), MART, n_heads=5, is_open=True, most=MOST_ROWS)
+        table("Cost and latency", _COSTS, gravest_first(rows), COMPARED, n_heads=5, is_open=True, most=MOST_ROWS)
     )
     return section
 
@@ -103,8 +115,9 @@ def _finding_of_costs(rows: Sequence[Row]) -> str:
     row = next(iter(ranked(rows)), None)
     if row is None:
         return "Neither cost nor latency is known to differ"
-    of, who = Traced(MART, row), ", ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
-    return f"{label_of(row['measure'])} differs most for {who}: {figure(of, 'base')} → {figure(of, 'candidate')}"
+    of, who = Traced(COMPARED, row), ", ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
+    base, candidate = (compared_figure(of, side) for side in ("base", "candidate"))
+    return f"{label_of(row['measure'])} differs most for {who}: {base} → {candidate}"
 
 
 def _recorded(rows: Sequence[Row]) -> DrawnSection:

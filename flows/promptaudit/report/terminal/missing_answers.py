@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.report.sections.missing_answers import AS_MODAL, AS_NA, BOUNDED, bounded, lacking, n_unanswered
+from promptaudit.report.sections.answers import AS_MODAL, AS_NA, BOUNDED, bounded, lacking, n_unanswered
 from promptaudit.report.terminal.tables import Line, tables
 from promptaudit.system.display.figures import ABSENT, NAME, count, cut, in_unit
 from promptaudit.warehouse import Row

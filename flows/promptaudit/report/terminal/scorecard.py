@@ -9,7 +9,7 @@ from promptaudit.registry.mart_columns import ENDS, MartColumn, compact_measures
 from promptaudit.report.ask_copy import rows
 from promptaudit.report.gather_judging import comparisons
 from promptaudit.report.queries import query
-from promptaudit.report.sections.reasons import why_no_figure
+from promptaudit.report.sections.words import why_no_figure
 from promptaudit.report.terminal.field_stability import fields_of_tasks
 from promptaudit.report.terminal.missing_answers import missing_of_rows
 from promptaudit.report.terminal.rule_against_judge import comparisons_of_tasks
