@@ -15,7 +15,7 @@ from promptaudit.report.gather import gather
 from promptaudit.report.gather_judging import JudgingData
 from promptaudit.report.sections.judges import disagreements
 from promptaudit.report.sections.scoring import correlation, drawn_methods, scoring
-from promptaudit.system.display.figures import interval, number, percent, share, shown, usd
+from promptaudit.system.display.figures import percent, shown, usd
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.test_page import JUDGED, Seen
@@ -58,34 +58,6 @@ def test_the_three_models_are_told_apart(judged: Reported) -> None:
     assert f"No effect of the templates is shown: {steady}\n" in facts
 
 
-def test_rule_against_judge_prints_the_marts_figures(judged: Reported) -> None:
-    text = section(judged, "scoring")
-    rows = asked(judged, "select * from marts.rpt_rule_against_judge where audit_run_id = $run")
-    assert len(rows) == 3 * 3 * (1 + 1 + 2)  # models, judges with the panel, and the rules of the three tasks
-    for row in rows:
-        for name in ("accuracy_rule", "accuracy_judge", "spread_rule", "spread_judge", "difference"):
-            assert number(row[name]) in text, name
-        for name in ("spread_rule", "spread_judge", "difference"):
-            assert interval(row[f"{name}_low"], row[f"{name}_high"]) in text, name
-        assert row["share_removed"] is None or share(row["share_removed"]) in text
-        rectified = interval(row["accuracy_rectified_low"], row["accuracy_rectified_high"])
-        assert f"rectified: accuracy {number(row['accuracy_rectified'])} {rectified}" in text or not rectified
-        assert row["judge_state"].removeprefix("judge_") in text
-    removed = [row["share_removed"] is None for row in rows]
-    assert any(removed)
-    assert not all(removed)
-    published = asked(
-        judged,
-        "select accuracy_mean, accuracy_std_sample, accuracy_std, accuracy_range, scoring_method = 'people' as is_of_people "
-        "from marts.fct_scoring_sensitivity where audit_run_id = $run",
-    )
-    of_people = [row.pop("is_of_people") for row in published]
-    assert any(of_people)
-    assert all(number(value) in text for row in published for value in row.values())
-    compared = [row for row, is_of_people in zip(published, of_people, strict=True) if not is_of_people]
-    assert all(f"± {number(row['accuracy_std_sample'])}" in text for row in compared)
-
-
 def test_a_judge_is_unverified_until_people_have_ruled(judged: Reported) -> None:
     text = section(judged, "scoring")
     facts, letters = task(text, "facts", "letters"), task(text, "letters", "passages")
@@ -109,25 +81,6 @@ def test_controls_stand_beside_every_figure_of_a_judge(judged: Reported) -> None
     for row in rates:
         cells = (row["scoring_method"], row["kind"], row["n_controls"], row["n_scored"], row["n_wrong"])
         assert "".join(str(cell) for cell in cells) + percent(row["error_rate"]) in counted
-
-
-def test_rankings_and_agreement_print_the_marts_figures(judged: Reported) -> None:
-    rankings, agreement = section(judged, "rankings"), section(judged, "agreement")
-    for row in asked(judged, "select * from marts.fct_ranking_consistency where audit_run_id = $run"):
-        assert correlation(row, "mean_spearman", row["n_pairs"]) in rankings
-        assert number(row["mean_spearman_textbook"]) in rankings
-    assert "* This figure is of only three or four models" in rankings
-    raters = asked(judged, "select * from marts.fct_judge_agreement where audit_run_id = $run")
-    assert {"judge and judge", "judge and rule", "judge and person", "repetitions"} <= {row["kind"] for row in raters}
-    for row in raters:
-        shown = agreement if row["task_id"] else section(judged, "scoring_across_tasks")
-        assert row["raters"] in shown
-        assert number(row["cohen_kappa"]) in shown
-        assert number(row["cohen_kappa_distinct"]) in shown
-    assert {percent(row["agreement_rate"]) in agreement for row in raters if row["task_id"]} == {True}
-    assert "all tasks" in section(judged, "scoring_across_tasks")
-    for row in asked(judged, "select fleiss_kappa from marts.fct_scoring_sensitivity where audit_run_id = $run"):
-        assert row["fleiss_kappa"] is None or number(row["fleiss_kappa"]) in agreement
 
 
 def test_a_correlation_that_is_missing_says_why() -> None:

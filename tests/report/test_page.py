@@ -17,14 +17,15 @@ import pytest
 from markupsafe import Markup
 
 from promptaudit.registry.errors import WarehouseError
-from promptaudit.report import as_written, report, scorecard_rows
+from promptaudit.report import as_written, report
 from promptaudit.report.answers_grid.section import SCRIPT as GRID_SCRIPT
 from promptaudit.report.blocks.blocks import Block
+from promptaudit.report.contents import OF_TASKS
 from promptaudit.report.gather import gather
 from promptaudit.report.inline_script import inline
 from promptaudit.report.page import SCRIPT
 from promptaudit.report.sections.section import Chart, Room
-from promptaudit.system.display.figures import number, percent, shown
+from promptaudit.system.display.figures import shown
 from promptaudit.system.files import write_text
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
@@ -33,30 +34,8 @@ from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
 
 SECTIONS = {
-    "scorecard",
-    "answers",
-    "sensitivity",
-    "sensitivity_by_class",
-    "label_distributions",
-    "sensitivity_against_consistency",
-    "consistency",
-    "sample_consistency",
-    "sample_pairs",
-    "measures_by_wordings",
-    "stability_by_repetition",
-    "stability_by_wording",
-    "stability_by_model",
-    "subsamples",
-    "distinct_answers",
-    "answer_formats",
-    "accuracy_by_variant",
-    "wording_choices",
-    "prompt_variants",
-    "costs",
-    "samples",
-    "format_gate",
-    "identity",
-    "guide",
+    *("scorecard", "answers", "samples", "format_gate", "identity", "guide"),
+    *(section.name for section in OF_TASKS if not section.is_optional),
 }
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels
@@ -88,34 +67,6 @@ class Seen(HTMLParser):
     @property
     def text(self) -> str:
         return "".join(self.pieces)
-
-
-def test_the_scorecard_prints_the_marts_figures(ordinary: Reported) -> None:
-    text = Seen(ordinary.html).text
-    rows = scorecard_rows(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
-    for row in rows:
-        assert row["model_id"] in text
-        for name, value in row.items():
-            is_printed = name.startswith(("sensitivity", "consistency", "micro_f1", "pss_", "wording_share"))
-            left_out = ("sensitivity_valid", "sensitivity_std", "consistency_std", "micro_f1_low", "micro_f1_high")
-            if is_printed and name not in left_out and "_wordings_" not in name:
-                assert number(value) in text, name
-        assert percent(row["invalid_rate"]) in text
-    assert "colours of things" in text
-
-
-def test_tables_print_the_marts_figures(ordinary: Reported) -> None:
-    text = Seen(ordinary.html).text
-    run = ordinary.audit_run_id
-    queries = (
-        "select consistency from marts.fct_consistency where {}",
-        "select pss from marts.fct_prompt_stability where {} and series = 'all' and annotation_filter = 'verbatim'",
-        "select max(accuracy) from marts.fct_variant_accuracy where {} group by model_id, strategy",
-    )
-    for query in queries:
-        values = table(ordinary.warehouse, query.format(f"audit_run_id = '{run}'"))[1]
-        assert values
-        assert all(number(value) in text for (value,) in values)
 
 
 def test_the_most_sensitive_samples_stand_with_their_answers(ordinary: Reported) -> None:
