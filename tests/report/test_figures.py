@@ -22,15 +22,8 @@ from tests.support.published_copy import table
 
 DATA = re.compile(r'<data value="([^"]*)" data-figure="([^"]*)">([^<]*)</data>')
 ROW = {
-    "audit_run_id": "r",
-    "model_id": "m",
-    "task_id": "t",
-    "strategy": "s",
-    "pss_intra": 1 / 3,
-    "pss_intra_low": 0.1,
-    "pss_intra_high": None,
-    "cost_usd": None,
-    "n_samples": 1234,
+    "audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "cost_usd": None, "n_samples": 1234,
+    "pss_intra": 1 / 3, "pss_intra_low": 0.1, "pss_intra_high": None,
 }
 
 
@@ -60,14 +53,11 @@ def test_every_figure_of_the_page_is_the_marts(name: str, request: pytest.Fixtur
             continue
         assert value == (repr(truth) if isinstance(truth, float) else str(truth)), figure
         forms = {
-            number(truth),
-            number(truth, 4),
-            number(truth, 1),
+            *(number(truth, digits) for digits in (1, 2, 3, 4)),
             percent(truth),
             share(truth),
             usd(truth),
             f"{truth:g}",
-            number(truth, 2),
         }
         if isinstance(truth, int):
             forms.add(count(truth))
@@ -115,19 +105,8 @@ def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> Non
     )
     card = ordinary.html.partition('id="scorecard">')[2].partition("</section>")[0]
     names = [parse_figure(figure)[1] for _, figure, _ in DATA.findall(card)]
-    for column in (
-        "sensitivity",
-        "sensitivity_corrected",
-        "consistency",
-        "micro_f1",
-        "pss_intra",
-        "pss_inter",
-        "wording_share",
-        "invalid_rate",
-        "cost_usd",
-        "n_samples",
-        "n_variants",
-    ):
+    measures = "sensitivity sensitivity_corrected consistency micro_f1 pss_intra pss_inter wording_share invalid_rate"
+    for column in (*measures.split(), "cost_usd", "n_samples", "n_variants"):
         assert names.count(column) == rows[0][0], column
     assert len(set(re.findall(r'class="trace">(rpt_audit\.[0-9a-f]{12})<', card))) == rows[0][0]
     assert "promptaudit trace NAME" in ordinary.html

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 
 import pytest
@@ -74,18 +73,6 @@ def test_nothing_of_a_hostile_run_is_a_control_character(hostile: Reported, host
         if summary.example is not None:
             texts = [text for answer in summary.example.answers for text in (answer.label, answer.completion) if text]
             assert all(text.isprintable() for text in [*texts, *(summary.example.lines or ())])
-
-
-def test_answers_without_labels_are_worst_where_accuracy_differs_most_between_templates(judged: Reported) -> None:
-    worst = _of(judged).worst
-    assert worst is not None
-    (row,) = Warehouse(judged.warehouse).published.read(
-        "select max(accuracy_std_corrected) as most from marts.fct_scoring_sensitivity where audit_run_id = $run",
-        run=judged.audit_run_id,
-    )
-    if worst.measure == "accuracy_std_corrected":
-        assert worst.figure == row["most"]
-        assert _of(judged).next_command == f"promptaudit trace {worst.figure_id}"
 
 
 REASON = "the provider changed the model (served_model x-1 → x-2)"
@@ -211,23 +198,6 @@ def test_of_several_comparisons_the_newest_night_counts_and_a_baseline_only_with
     assert last_comparable([pinned, older, night]) == [night]
     assert last_comparable([pinned]) == [pinned]
     assert last_comparable([]) == []
-
-
-def test_a_summary_is_plain_data(ordinary: Reported) -> None:
-    assert set(dataclasses.asdict(_of(ordinary))) == {
-        "audit_run_id",
-        "audit_id",
-        "outcome",
-        "compared_with",
-        "causes",
-        "unread",
-        "read_differently",
-        "breaking",
-        "worst",
-        "example",
-        "better",
-        "next_command",
-    }
 
 
 def test_a_run_that_is_not_complete_goes_on_with_run() -> None:

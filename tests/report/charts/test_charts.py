@@ -42,22 +42,10 @@ def test_a_label_that_is_markup_is_drawn_as_text() -> None:
     assert {"a&b\"'", "nul\\x00", "\\u202eabc", "{{7*7}}"} <= set(texts)
     assert any(text.startswith("<script>") for text in texts)
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {"svg", "g", "path", "text", "title"}
-    assert {name for element in root.iter() for name in element.attrib} <= {
-        "role",
-        "aria-label",
-        "width",
-        "height",
-        "viewBox",
-        "class",
-        "fill",
-        "d",
-        "text-anchor",
-        "x",
-        "y",
-        "opacity",
-        "stroke-width",
-        "transform",
-    }
+    names_of_attributes = (
+        "role aria-label width height viewBox class fill d text-anchor x y opacity stroke-width transform"
+    )
+    assert {name for element in root.iter() for name in element.attrib} <= set(names_of_attributes.split())
 
 
 def test_the_title_of_a_mark_says_its_figure_in_full_and_its_name() -> None:

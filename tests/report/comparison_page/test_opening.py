@@ -23,29 +23,14 @@ ID = "0123456789abcdef0123456789abcdef"
 def row(
     measure: str, verdict: str, difference: float | None = None, base: float = 0.5, **others: Any
 ) -> dict[str, Any]:
-    around = (None, None) if difference is None else (difference - 0.01, difference + 0.01)
+    low, high = (None, None) if difference is None else (difference - 0.01, difference + 0.01)
     found = dict.fromkeys(RunsCompared.__dataclass_fields__) | {
-        "comparison_id": ID,
-        "base_run_id": "b" * 32,
-        "candidate_run_id": "c" * 32,
-        "base_model_id": "m",
-        "base_strategy": "s",
-        "model_id": "m",
-        "task_id": "t",
-        "strategy": "s",
-        "measure": measure,
-        "verdict": verdict,
-        "base": base,
-        "candidate": None if difference is None else base + difference,
-        "difference": difference,
-        "difference_low": around[0],
-        "difference_high": around[1],
-        "p_value": 0.01,
-        "q_value": 0.02,
-        "min_effect": 0.02,
-        "detectable_difference": 0.1,
-        "reason": "why not",
-        "cause": "nothing_changed",
+        "comparison_id": ID, "base_run_id": "b" * 32, "candidate_run_id": "c" * 32,
+        "base_model_id": "m", "base_strategy": "s", "model_id": "m", "task_id": "t", "strategy": "s",
+        "measure": measure, "verdict": verdict, "reason": "why not", "cause": "nothing_changed",
+        "base": base, "candidate": None if difference is None else base + difference,
+        "difference": difference, "difference_low": low, "difference_high": high,
+        "p_value": 0.01, "q_value": 0.02, "min_effect": 0.02, "detectable_difference": 0.1,
     }
     return {**found, **others}
 
@@ -183,26 +168,11 @@ def test_a_picture_of_many_groups_has_those_that_differ_most() -> None:
 
 
 def test_headings_of_what_is_folded_say_what_is_found() -> None:
-    change = {
-        "what": "reader",
-        "model_id": None,
-        "task_id": "t",
-        "cause": "we_changed_the_scoring",
-        "base": None,
-        "candidate": "x",
-    }
-    flip = {
-        "comparison_id": ID,
-        "model_id": "m",
-        "task_id": "t",
-        "strategy": "s",
-        "sample_id": "1",
-        "flip": "became_wrong",
-        "base_share_right": 1.0,
-        "candidate_share_right": 0.0,
-        "base_largest_share": 1.0,
-        "candidate_largest_share": 1.0,
-    }
+    change = {"what": "reader", "model_id": None, "task_id": "t", "cause": "we_changed_the_scoring"}
+    change |= {"base": None, "candidate": "x"}
+    flip = {"comparison_id": ID, "model_id": "m", "task_id": "t", "strategy": "s", "sample_id": "1"}
+    flip |= {"flip": "became_wrong", "base_share_right": 1.0, "candidate_share_right": 0.0}
+    flip |= {"base_largest_share": 1.0, "candidate_largest_share": 1.0}
     measures = [
         row("micro_f1", "regressed", -0.06),
         row("pss_inter", "not_comparable", reason="other label set"),

@@ -116,14 +116,8 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
         measures_by_wordings=[group("m", n_wordings=n, sensitivity=n / 10) for n in (2, 5)],
     )
     of_sections = (
-        prompt_variants,
-        accuracy_by_variant,
-        stability_by_wording,
-        sensitivity,
-        sensitivity_by_class,
-        measures_by_wordings,
-        stability_across_tasks,
-        stability_by_model,
+        *(prompt_variants, accuracy_by_variant, stability_by_wording, sensitivity, sensitivity_by_class),
+        *(measures_by_wordings, stability_across_tasks, stability_by_model),
     )
     told = [*(section.finding(of) for section in of_sections), of_samples(of), *heat(of).notes]
     assert all("prompt" in sentence for sentence in told), told

@@ -32,7 +32,7 @@ from promptaudit.report.sections.scorecard import measures_across_tasks
 from promptaudit.report.sections.scoring import scoring_across_tasks
 from promptaudit.report.sections.section import Room, unlimited
 from promptaudit.report.sections.sensitivity import CEILING, sensitivity
-from promptaudit.report.sections.stability import stability_across_tasks
+from promptaudit.report.sections.stability import SCOPES, stability_across_tasks
 from promptaudit.report.summary import Outcome, Summary
 from promptaudit.report.table_files import as_csv, as_latex
 from promptaudit.system.display.policy import Texts
@@ -69,20 +69,10 @@ def replaced(data: ReportData, **rows: Any) -> ReportData:
 
 
 def empty_summary() -> Summary:
-    return Summary(
-        audit_run_id="run",
-        audit_id="audit",
-        outcome=Outcome(state="no gate", word="No gate", reason=""),
-        compared_with=None,
-        causes=(),
-        unread=(),
-        read_differently=(),
-        breaking=(),
-        worst=None,
-        example=None,
-        better=None,
-        next_command="promptaudit run",
-    )
+    nothing = dict.fromkeys(each.name for each in dataclasses.fields(Summary))
+    several = dict.fromkeys(("causes", "unread", "read_differently", "breaking"), ())
+    outcome = Outcome(state="no gate", word="No gate", reason="")
+    return Summary(**{**nothing, **several, "outcome": outcome, "next_command": "promptaudit run"})  # type: ignore[arg-type]
 
 
 def measured(measure: str, task: str, values: Mapping[str, float | None], *, unread: str = "") -> list[Row]:
@@ -90,25 +80,13 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
     direction = "lower" if measure == "sensitivity" else "higher"
     known = [value for model, value in values.items() if value is not None and model != "chance"]
     best = (min if direction == "lower" else max)(known)
+    of = {**RUN, "task_id": task, "strategy": "simple", "measure": measure, "direction": direction, "rank_in_row": None}
+    of |= {"value_low": None, "value_high": None, "value_std": None if measure.startswith("pss") else 0.125}
     return [
         {
-            **RUN,
-            "task_id": task,
-            "strategy": "simple",
-            "measure": measure,
-            "model_id": model,
-            "direction": direction,
-            "value": value,
-            "value_low": None,
-            "value_high": None,
-            "value_std": None if measure.startswith("pss") else 0.125,
-            "rank_in_row": None,
-            "n_ranked": len(known),
-            "n_variants_measured": 8,
+            **of, "model_id": model, "value": value, "n_ranked": len(known), "n_variants_measured": 8,
             "is_best": len(known) > 1 and model != "chance" and value == best,
-            "is_reference": model == "chance",
-            "is_readable": model != unread,
-            "best_of_sets": [],
+            "is_reference": model == "chance", "is_readable": model != unread, "best_of_sets": [],
         }
         for model, value in values.items()
     ]
@@ -263,20 +241,10 @@ def stable(n_tasks: int, models: tuple[str, ...] = ("m",), strategies: tuple[str
         pss = 1 - k / 16
         group = {**RUN, "task_id": f"task {k}", "model_id": model, "strategy": strategy}
         ends = {"pss_low": pss - 0.5, "pss_high": pss}
-        scorecard.append(
-            {
-                **group,
-                "n_samples": 9,
-                "n_variants": 5,
-                "n_repetitions": 3,
-                "sensitivity": 0.5,
-                **{
-                    f"{name}_{scope}{end}": value
-                    for scope in ("intra", "inter")
-                    for name, end, value in (("pss", "", pss), ("pss", "_low", pss - 0.5), ("pss", "_high", pss))
-                },
-            }
-        )
+        sizes = {"n_samples": 9, "n_variants": 5, "n_repetitions": 3, "sensitivity": 0.5}
+        figures = {"pss": pss, **ends}
+        both = {name.replace("pss", f"pss_{scope}"): figure for scope in SCOPES for name, figure in figures.items()}
+        scorecard.append({**group, **sizes, **both})
         common = {**group, **ends, "annotation_filter": "labels_and_na", "pss": pss}
         stabilities += [
             {**common, "scope": "intra", "series": "cumulative", "paraphrase_temperature": None, "n_annotators": n}
@@ -363,23 +331,20 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
 
 def scored(task: str, method: str, means: Mapping[str, float], std: float = 0.125) -> list[Row]:
     """Rows of rpt_scoring_across_tasks and of fct_scoring_sensitivity in one; the second model is the steadier one."""
+    of = {
+        **RUN,
+        "task_id": task,
+        "scoring_method": method,
+        "rule": "a rule",
+        "is_reference": False,
+        "n_ranked": len(means),
+    }
+    of |= {"mean_difference": 0.25 if "judge" in method else None, "std_difference": -0.125}
+    of |= {"fleiss_kappa": 0.5, "perfect_agreement_rate": 0.25}
     return [
         {
-            **RUN,
-            "task_id": task,
-            "scoring_method": method,
-            "model_id": model,
-            "accuracy_mean": mean,
-            "n_ranked": len(means),
-            "accuracy_std_sample": std / (1 + place),
-            "is_best": mean == max(means.values()),
-            "rule": "a rule",
-            "mean_difference": 0.25 if "judge" in method else None,
-            "std_difference": -0.125,
-            "is_steadiest": place == len(means) - 1,
-            "is_reference": False,
-            "fleiss_kappa": 0.5,
-            "perfect_agreement_rate": 0.25,
+            **of, "model_id": model, "accuracy_mean": mean, "accuracy_std_sample": std / (1 + place),
+            "is_best": mean == max(means.values()), "is_steadiest": place == len(means) - 1,
         }
         for place, (model, mean) in enumerate(means.items())
     ]
@@ -391,35 +356,14 @@ def test_scoring_stands_by_task_and_method() -> None:
         *scored("arc", "judge:j", {"a": 0.875, "b": 0.75}),
         *scored("math", "math_equal", {"a": 0.25, "b": 0.5}),
     ]
+    of = {**RUN, "task_id": "arc", "scoring_method": "judge:j", "n_pairs": 66, "n_variants": 12}
     rankings = [
-        {
-            **RUN,
-            "task_id": "arc",
-            "scoring_method": "judge:j",
-            "model_set": model_set,
-            "mean_spearman": spearman,
-            "n_pairs": 66,
-            "n_models": n,
-            "n_variants": 12,
-            "is_of_few_models": n < 5,
-        }
+        {**of, "model_set": model_set, "mean_spearman": spearman, "n_models": n, "is_of_few_models": n < 5}
         for model_set, spearman, n in (("all", 0.9375, 7), ("open", 0.5, 4))
     ]
-    agreements = [
-        {
-            **RUN,
-            "task_id": "arc",
-            "raters": "judge:j | judge:k",
-            "kind": "judge and judge",
-            "n_rated": 1000,
-            "agreement_rate": 0.5,
-            "perfect_agreement_rate": 0.5,
-            "cohen_kappa": 0.25,
-            "fleiss_kappa": 0.25,
-            "n_rated_distinct": 40,
-            "cohen_kappa_distinct": 0.125,
-        }
-    ]
+    raters = {"raters": "judge:j | judge:k", "kind": "judge and judge", "n_rated": 1000, "n_rated_distinct": 40}
+    rates = {"agreement_rate": 0.5, "perfect_agreement_rate": 0.5, "cohen_kappa": 0.25, "fleiss_kappa": 0.25}
+    agreements = [{**RUN, "task_id": "arc", **raters, **rates, "cohen_kappa_distinct": 0.125}]
     judging = JudgingData(spreads=rows, rankings=rankings, agreements=agreements)
     data = report_data(judging=judging, scoring_across_tasks=rows)
     accuracies, differences, ranked, templates, raters = the_block(scoring_across_tasks.drawn(data)).tables
@@ -470,17 +414,7 @@ def test_no_name_is_a_command_of_latex(name: str) -> None:
     made = as_latex(Table(caption=name, columns=("a",), rows=[(name,)], note=f"{name}.")).split("\n")
     assert [line[:1] for line in made] == [*"%\\\\a\\", made[5][:1], *"\\\\%", ""]
     line = made[5]
-    own = {
-        "textbackslash",
-        "textasciitilde",
-        "textasciicircum",
-        "textless",
-        "textgreater",
-        "textbar",
-        "textasciigrave",
-        "pm",
-        "kappa",
-        "dagger",
-    }
+    texts = ("backslash", "asciitilde", "asciicircum", "less", "greater", "bar", "asciigrave")
+    own = {"pm", "kappa", "dagger", *(f"text{name}" for name in texts)}
     assert set(re.findall(r"\\([A-Za-z]+)", line.replace(r"\\", ""))) <= own
     assert not re.search(r"(?<!\\)[&#%_]", line)

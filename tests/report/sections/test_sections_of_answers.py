@@ -18,11 +18,7 @@ from promptaudit.report.queries import query
 from promptaudit.report.sections.answers import answer_formats, costs
 from promptaudit.report.sections.consistency import sample_pairs
 from promptaudit.report.sections.section import Room, Section
-from promptaudit.report.sections.stability import (
-    stability_by_repetition,
-    stability_by_wording,
-    subsamples,
-)
+from promptaudit.report.sections.stability import stability_by_repetition, stability_by_wording, subsamples
 from promptaudit.report.sections.wordings import WORST, prompt_variants
 from promptaudit.system.display.figures import milliseconds, number, percent, span
 from promptaudit.system.display.policy import LEFT_OUT
@@ -82,7 +78,13 @@ def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> No
             assert not re.search(r"\d", "".join(part for part in parts(note) if isinstance(part, str))), note
             columns |= {parse_figure(cell.figure)[:2] for cell in cells_of((note,))}
     marts = {mart for mart, _ in columns}
-    assert marts == {"rpt_stability_by_share", "rpt_pair_distances", "rpt_sample_similarities", "fct_consistency", "fct_p_tau"}
+    assert marts == {
+        "rpt_stability_by_share",
+        "rpt_pair_distances",
+        "rpt_sample_similarities",
+        "fct_consistency",
+        "fct_p_tau",
+    }
 
 
 def test_the_worst_wording_comes_first_with_its_scores(ordinary: Reported, found: ReportData) -> None:
@@ -153,7 +155,16 @@ def test_what_answers_took_is_counted(found: ReportData) -> None:
         _tables(con)
         failed = _rows(con, query("attempts"))
     names = (
-        *("model_id", "n_answers", "prompt_tokens", "completion_tokens", "cost_usd", "n_priced", "n_timed", "latency_p50_ms"),
+        *(
+            "model_id",
+            "n_answers",
+            "prompt_tokens",
+            "completion_tokens",
+            "cost_usd",
+            "n_priced",
+            "n_timed",
+            "latency_p50_ms",
+        ),
         *("latency_p95_ms", "attempts_mean", "attempts_max", "n_retried", "n_error"),
     )
     dear = ("dear", 10, 100, None, 0.05, 5, 0, None, None, 1.0, 1, 0, 0)
