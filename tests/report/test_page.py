@@ -223,7 +223,7 @@ def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> N
 def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     ordinary: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptaudit.report.charts import parts
+    from promptaudit.report import page_size
     from promptaudit.report.page import render, render_parts
     from promptaudit.report.verify_file import figures_of
 
@@ -232,7 +232,7 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     assert n_tasks > 1
     whole = render(found)
     assert render_parts(found) == [whole]
-    monkeypatch.setattr(parts, "MOST_GROUPS", 1)
+    monkeypatch.setattr(page_size, "MOST_GROUPS", 1)
     pages = render_parts(found)
     assert len(pages) == n_tasks
     names = [[each.figure for each in figures_of(page)] for page in pages]

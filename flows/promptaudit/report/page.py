@@ -13,11 +13,10 @@ from promptaudit.report import page_size
 from promptaudit.report.answers_grid import section as answers_grid
 from promptaudit.report.blocks.blocks import DrawnSection
 from promptaudit.report.blocks.filters import environment, trace_links
-from promptaudit.report.charts import parts
-from promptaudit.report.charts.parts import only, parted
 from promptaudit.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
 from promptaudit.report.data import ReportData
 from promptaudit.report.inline_script import inline
+from promptaudit.report.page_size import only, parted
 from promptaudit.report.sections import nights, run
 from promptaudit.report.sections.scorecard import heat, samples, samples_finding
 from promptaudit.report.sections.scoring import scoring
@@ -40,7 +39,7 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
     """
     content = sections(data)
     page = ""
-    for most in page_size.fewer(parts.MOST_GROUPS):
+    for most in page_size.fewer(page_size.MOST_GROUPS):
         first, *others = _parts(data, content, most)
         n_left_out = sum(map(len, others))
         draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
@@ -54,7 +53,7 @@ def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> l
     """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
     content = sections(data)
     pages: list[str] = []
-    for most in page_size.fewer(parts.MOST_GROUPS):
+    for most in page_size.fewer(page_size.MOST_GROUPS):
         tasks_of, pages = _parts(data, content, most), []
         rows: Sequence[int] = page_size.ROWS
         for place, tasks in enumerate(tasks_of, start=1):

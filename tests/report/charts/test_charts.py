@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from promptaudit.report.charts import panels
-from promptaudit.report.charts.curves import Axes, curves
+from promptaudit.report.charts.panels import Axes, curves
 
 SVG = "{http://www.w3.org/2000/svg}"
 # what our charts share, in the words of Vega-Lite

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptaudit.report.charts.parts import parted
+from promptaudit.report.page_size import parted
 
 CARD = [
     {"task_id": task, "model_id": model, "sensitivity": sensitivity}

@@ -9,12 +9,9 @@ import pytest
 
 from promptaudit.marts.comparison.result import ComparedRun, RunComparison
 from promptaudit.report.blocks.cells import plain
-from promptaudit.report.comparison_page.gather import ComparisonData, Side
-from promptaudit.report.comparison_page.heat import MOST_CELLS, heat
-from promptaudit.report.comparison_page.largest import largest_of, ranked
-from promptaudit.report.comparison_page.opening import next_command, verdict_of
-from promptaudit.report.comparison_page.page import title_of
-from promptaudit.report.comparison_page.sections import sections
+from promptaudit.report.comparison_page.gather import ComparisonData, Side, largest_of, ranked
+from promptaudit.report.comparison_page.page import next_command, title_of, verdict_of
+from promptaudit.report.comparison_page.sections import MOST_CELLS, heat, sections
 from promptaudit.system.display.compared import RunsCompared
 
 ID = "0123456789abcdef0123456789abcdef"

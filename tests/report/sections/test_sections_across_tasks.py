@@ -22,11 +22,11 @@ from promptaudit.report.blocks.cells import Cell, parts, plain
 from promptaudit.report.blocks.filters import lines
 from promptaudit.report.chart_files import _as_svg, _charts, _colours
 from promptaudit.report.charts.drawing import Drawing
-from promptaudit.report.charts.parts import only
 from promptaudit.report.data import ReportData
 from promptaudit.report.gather import OF_SECTIONS
 from promptaudit.report.gather_answers import GridAnswers
 from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.page_size import only
 from promptaudit.report.plain import _table as as_markdown
 from promptaudit.report.sections.scorecard import measures_across_tasks
 from promptaudit.report.sections.scoring import scoring_across_tasks

@@ -10,7 +10,7 @@ from promptaudit.registry.mart_columns import MartColumn, mart_columns
 from promptaudit.report.blocks.blocks import DrawnSection, by_pair, keyed
 from promptaudit.report.blocks.cells import Cell, Printed, Traced
 from promptaudit.report.charts import panels
-from promptaudit.report.charts.curves import Axes, curves
+from promptaudit.report.charts.panels import Axes, curves
 from promptaudit.report.data import ReportData
 from promptaudit.report.sections.columns import (
     MODEL,

@@ -8,9 +8,8 @@ from itertools import pairwise
 
 from promptaudit.query.history.nights import differs
 from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.report.blocks.blocks import DrawnSection, Table, by, keyed
+from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, Table, by, keyed
 from promptaudit.report.blocks.cells import Cell, Printed, Traced
-from promptaudit.report.blocks.heat import Heat, HeatCell, HeatLine
 from promptaudit.report.data import ReportData
 from promptaudit.report.sections.columns import Pivot, n_tasks, pivoted
 from promptaudit.report.sections.section import Section

@@ -10,8 +10,7 @@ from promptaudit.report.blocks.blocks import by, by_pair, keyed
 from promptaudit.report.blocks.cells import Part, Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.charts import samples as charts
-from promptaudit.report.charts.curves import Axes, curves
-from promptaudit.report.charts.panels import MOST_BARS, STABLE, Domain, domain_of
+from promptaudit.report.charts.panels import MOST_BARS, STABLE, Axes, Domain, curves, domain_of
 from promptaudit.report.data import ReportData
 from promptaudit.report.queries import SAMPLED
 from promptaudit.report.sections.columns import (

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from promptaudit.report.blocks.blocks import MOST_ROWS, Block, DrawnSection, by, keyed
 from promptaudit.report.blocks.cells import Traced, plain
 from promptaudit.report.charts import panels
-from promptaudit.report.charts.curves import Axes, curves
+from promptaudit.report.charts.panels import Axes, curves
 from promptaudit.report.data import ReportData
 from promptaudit.report.sections.columns import (
     MODEL,
