@@ -22,8 +22,15 @@ from tests.support.published_copy import table
 
 DATA = re.compile(r'<data value="([^"]*)" data-figure="([^"]*)">([^<]*)</data>')
 ROW = {
-    "audit_run_id": "r", "model_id": "m", "task_id": "t", "strategy": "s", "cost_usd": None, "n_samples": 1234,
-    "pss_intra": 1 / 3, "pss_intra_low": 0.1, "pss_intra_high": None,
+    "audit_run_id": "r",
+    "model_id": "m",
+    "task_id": "t",
+    "strategy": "s",
+    "cost_usd": None,
+    "n_samples": 1234,
+    "pss_intra": 1 / 3,
+    "pss_intra_low": 0.1,
+    "pss_intra_high": None,
 }
 
 

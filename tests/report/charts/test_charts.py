@@ -10,22 +10,11 @@ from promptaudit.report.charts.panels import Axes, curves
 
 SVG = "{http://www.w3.org/2000/svg}"
 # what our charts share, in the words of Vega-Lite
+_SIZES = {"labelFontSize": 11, "titleFontSize": 11, "tickSize": 4, "labelPadding": 4, "titlePadding": 6, "tickCount": 5}
 VEGA = {
     "padding": 6,
     "autosize": {"type": "fit", "contains": "padding"},
-    "config": {
-        "axis": {
-            "labelFontSize": 11,
-            "titleFontSize": 11,
-            "tickSize": 4,
-            "labelPadding": 4,
-            "titlePadding": 6,
-            "tickCount": 5,
-            "labelFlush": False,
-        },
-        "axisX": {"grid": False},
-        "legend": {"disable": True},
-    },
+    "config": {"axis": {**_SIZES, "labelFlush": False}, "axisX": {"grid": False}, "legend": {"disable": True}},
 }
 
 

@@ -21,14 +21,18 @@ def row(
     measure: str, verdict: str, difference: float | None = None, base: float = 0.5, **others: Any
 ) -> dict[str, Any]:
     low, high = (None, None) if difference is None else (difference - 0.01, difference + 0.01)
-    found = dict.fromkeys(RunsCompared.__dataclass_fields__) | {
-        "comparison_id": ID, "base_run_id": "b" * 32, "candidate_run_id": "c" * 32,
-        "base_model_id": "m", "base_strategy": "s", "model_id": "m", "task_id": "t", "strategy": "s",
-        "measure": measure, "verdict": verdict, "reason": "why not", "cause": "nothing_changed",
-        "base": base, "candidate": None if difference is None else base + difference,
-        "difference": difference, "difference_low": low, "difference_high": high,
-        "p_value": 0.01, "q_value": 0.02, "min_effect": 0.02, "detectable_difference": 0.1,
+    found = dict.fromkeys(RunsCompared.__dataclass_fields__)
+    found |= {
+        "comparison_id": ID,
+        "base_run_id": "b" * 32,
+        "candidate_run_id": "c" * 32,
+        "model_id": "m",
+        "task_id": "t",
     }
+    found |= {"strategy": "s", "base_model_id": "m", "base_strategy": "s", "measure": measure, "verdict": verdict}
+    found |= {"base": base, "candidate": None if difference is None else base + difference, "difference": difference}
+    found |= {"difference_low": low, "difference_high": high, "p_value": 0.01, "q_value": 0.02, "min_effect": 0.02}
+    found |= {"detectable_difference": 0.1, "reason": "why not", "cause": "nothing_changed"}
     return {**found, **others}
 
 

@@ -84,9 +84,15 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
     of |= {"value_low": None, "value_high": None, "value_std": None if measure.startswith("pss") else 0.125}
     return [
         {
-            **of, "model_id": model, "value": value, "n_ranked": len(known), "n_variants_measured": 8,
+            **of,
+            "model_id": model,
+            "value": value,
+            "n_ranked": len(known),
+            "n_variants_measured": 8,
             "is_best": len(known) > 1 and model != "chance" and value == best,
-            "is_reference": model == "chance", "is_readable": model != unread, "best_of_sets": [],
+            "is_reference": model == "chance",
+            "is_readable": model != unread,
+            "best_of_sets": [],
         }
         for model, value in values.items()
     ]
@@ -343,8 +349,12 @@ def scored(task: str, method: str, means: Mapping[str, float], std: float = 0.12
     of |= {"fleiss_kappa": 0.5, "perfect_agreement_rate": 0.25}
     return [
         {
-            **of, "model_id": model, "accuracy_mean": mean, "accuracy_std_sample": std / (1 + place),
-            "is_best": mean == max(means.values()), "is_steadiest": place == len(means) - 1,
+            **of,
+            "model_id": model,
+            "accuracy_mean": mean,
+            "accuracy_std_sample": std / (1 + place),
+            "is_best": mean == max(means.values()),
+            "is_steadiest": place == len(means) - 1,
         }
         for place, (model, mean) in enumerate(means.items())
     ]
