@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,23 +44,19 @@ def is_safe(page: Seen, run: str) -> bool:
 
 @pytest.mark.slow
 def test_names_that_are_markup_stand_there_as_text() -> None:
-    columns = {
-        "model_id": list(NAMES),
-        "prompt_variant_id": ["v"] * 5,
-        "task_id": ["t"] * 5,
-        "strategy": [IMAGE] * 5,
-        "variant_index": [0] * 5,
-        "n_missing": [0.0] * 5,
-        "invalid_rate": [0.1, 0.2, 0.3, 0.4, 0.5],
+    alike: dict[str, Any] = {
+        "prompt_variant_id": "v",
+        "task_id": "t",
+        "strategy": IMAGE,
+        "variant_index": 0,
+        "n_missing": 0.0,
+    }
+    columns = {"model_id": list(NAMES), "invalid_rate": [0.1, 0.2, 0.3, 0.4, 0.5]} | {
+        name: [own] * 5 for name, own in alike.items()
     }
     limits = [{"name": "", "column": "invalid_rate", "allowed": 0.0, "allowed_by": IMAGE}]
-    request = {
-        "suite": f"answer formats of {IMAGE}",
-        "columns": columns,
-        "limits": limits,
-        "n_rows": 7,
-        "sets": {"model_id": [*NAMES[:2], f"{IMAGE}{IMAGE}"], "strategy": [SCRIPT]},
-    }
+    sets = {"model_id": [*NAMES[:2], f"{IMAGE}{IMAGE}"], "strategy": [SCRIPT]}
+    request = {"suite": f"answer formats of {IMAGE}", "columns": columns, "limits": limits, "n_rows": 7, "sets": sets}
     result = start(CHECKS).ask({"validate": request})["result"]
     row = {
         "suite": request["suite"],
@@ -98,14 +95,8 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
 ) -> None:
     text = "the text of the sample that is erased"
     rows = [
-        {
-            "model": text,
-            "sample_id": f"s{sample}",
-            "variant_index": variant,
-            "completion": "ab"[sample],
-            "input": text[sample:],
-        }
-        for sample in range(2)
+        {"model": text, "sample_id": f"s{n}", "variant_index": variant, "completion": "ab"[n], "input": text[n:]}
+        for n in range(2)
         for variant in range(2)
     ]
     path, (run,) = published(tmp_path, [Recorded("small", rows, ("a", "b"), FormatLimits(policy="warn"))])

@@ -302,15 +302,14 @@ def test_a_run_that_is_not_complete_is_shown_with_the_nights_before_it(ordinary:
 
 
 def test_the_verdict_of_the_gate_comes_first_and_its_names_are_text(hostile: Reported, tmp_path: Path) -> None:
-    warehouse, run = tmp_path / "audit.duckdb", hostile.audit_run_id
-    Warehouse(warehouse).published.path.parent.mkdir()
-    shutil.copy(Warehouse(hostile.warehouse).published.path, Warehouse(warehouse).published.path)
-    with duckdb.connect(str(Warehouse(warehouse).published.path)) as con:
+    run = hostile.audit_run_id
+    warehouse = published_without(hostile, tmp_path)
+    with duckdb.connect(str(warehouse.published.path)) as con:
         audit = con.execute("select audit_id from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
         assert audit is not None
         card = {"audits": {audit[0]: {"gate": ["invalid_rate <= 0.01", "micro_f1 >= 0"]}}}
         con.execute("update raw.audit_runs set card = ? where audit_run_id = ?", [json.dumps(card), run])
-    page = as_written(Warehouse(warehouse), run)
+    page = as_written(warehouse, run)
     seen, before = Seen(page), Seen(hostile.html)
     assert page.index('id="gate_rules"') < page.index('id="scorecard"')
     assert re.search(r"Failed\s*1 of 2 rules fails\.\s*invalid_rate <= 0\.01: \d+ of \d+ rows? fails?", seen.text)

@@ -28,28 +28,22 @@ def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wo
         "select * from marts.rpt_audit where audit_run_id = $run and sensitivity is not null", run=ordinary.audit_run_id
     )
     highest = max(rows, key=lambda row: row["sensitivity"])
-    worst = summary.worst
+    worst, example = summary.worst, summary.example
     assert worst is not None
-    assert (worst.model_id, worst.task_id, worst.strategy) == tuple(
-        highest[name] for name in ("model_id", "task_id", "strategy")
-    )
+    assert all(getattr(worst, name) == highest[name] for name in ("model_id", "task_id", "strategy"))
     assert worst.figure == pytest.approx(highest["sensitivity"])
     # its interval holds for the largest of all, so it is wider than the scorecard's, which is of this group alone
     assert worst.of_many == f"the largest of {len(rows)}"
-    assert worst.low is not None
-    assert worst.high is not None
-    assert worst.low < highest["sensitivity_low"] < highest["sensitivity_high"] < worst.high
+    assert (worst.low or 1) < highest["sensitivity_low"] < highest["sensitivity_high"] < (worst.high or 0)
     assert worst.wording is not None
     assert worst.wording.said
-    example = summary.example
     assert example is not None
     assert example.lines
     first, second = example.answers
     assert first.wording.prompt_variant_id != second.wording.prompt_variant_id
     assert first.label != second.label
     assert {first.is_correct, second.is_correct} == {True, False}
-    assert summary.outcome.state == "no gate"
-    assert summary.causes == ()
+    assert (summary.outcome.state, summary.causes) == ("no gate", ())
     assert shlex.split(summary.next_command)[:3] == ["promptaudit", "diagnose", ordinary.audit_run_id[:12]]
 
 
@@ -61,18 +55,6 @@ def test_texts_that_are_left_out_are_none_and_labels_stay(ordinary: Reported) ->
     assert [answer.completion for answer in example.answers] == [None, None]
     assert [answer.wording.instruction for answer in example.answers] == [None, None]
     assert all(answer.label for answer in example.answers)
-
-
-def test_nothing_of_a_hostile_run_is_a_control_character(hostile: Reported, hostile_judged: Reported) -> None:
-    for reported in (hostile, hostile_judged):
-        summary = _of(reported)
-        assert summary.outcome.word.isprintable()
-        assert summary.next_command.isprintable()
-        if summary.worst is not None:
-            assert summary.worst.group.isprintable()
-        if summary.example is not None:
-            texts = [text for answer in summary.example.answers for text in (answer.label, answer.completion) if text]
-            assert all(text.isprintable() for text in [*texts, *(summary.example.lines or ())])
 
 
 REASON = "the provider changed the model (served_model x-1 → x-2)"

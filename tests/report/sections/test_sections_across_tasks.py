@@ -179,20 +179,17 @@ def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], 
 
 def test_each_figure_is_that_of_its_row() -> None:
     data = across()
-    for table in the_block(measures_across_tasks.drawn(data)).tables:
+    values = {
+        figure_id("rpt_measures_across_tasks", row, "value"): row["value"] for row in data["measures_across_tasks"]
+    }
+    tables = the_block(measures_across_tasks.drawn(data)).tables
+    for table in tables:
         cells = [part for row in table.rows for cell in row for part in parts(cell) if isinstance(part, Cell)]
-        names = {
-            figure_id("rpt_measures_across_tasks", row, "value"): row["value"] for row in data["measures_across_tasks"]
-        }
-        for cell in cells:
-            if ".value." in cell.figure:
-                assert cell.value == names[cell.figure]
+        assert all(cell.value == values[cell.figure] for cell in cells if ".value." in cell.figure)
         page = str(lines(table, lambda _: pytest.fail("no column of traces"), 200))
         assert re.findall(r'<span title="([^"]+)">[^/]*data-figure="\1"', page) == [cell.figure for cell in cells]
         assert page.count("<strong><data") == len(strong(table))
-    assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(
-        as_markdown(the_block(measures_across_tasks.drawn(data)).tables[0])
-    )
+    assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(as_markdown(tables[0]))
 
 
 @pytest.mark.parametrize(
