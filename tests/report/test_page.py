@@ -133,6 +133,9 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     formats = f"reports/{run.audit_run_id}.formats.html"
     assert links.count(formats) == 1
     assert all(value.startswith("#") or value in {"data:,", formats} or trace.fullmatch(value) for value in links)
+    assert {value[1:] for value in links if value.startswith("#")} <= set(ids)
+    screen = Seen(run.html.partition('aria-label="Outcome">')[2].partition('<div class="inside"')[0])
+    assert {value for _, attribute, value in screen.attributes if attribute == "href"} >= {"#scorecard", "#prompt_variants"}
     assert "url(http" not in run.html
     n_clips = seen.attributes.count(("svg", "class", "clip"))  # parts of a chart that end at its frame
     assert seen.tags.count("svg") - n_clips == sum(

@@ -21,6 +21,7 @@ from promptaudit.report.sections import nights, run
 from promptaudit.report.sections.scorecard import heat, samples, samples_finding
 from promptaudit.report.sections.scoring import scoring
 from promptaudit.report.sections.words import ends
+from promptaudit.report.summary_worst import Worst
 from promptaudit.system.display.figures import NAME, count, cut
 from promptaudit.warehouse import Row
 
@@ -28,6 +29,16 @@ TEMPLATE = "report.html.j2"
 SCRIPT = Path(__file__).with_name("report.js")
 MOST_SCORECARD = 120
 MOST_CAUSES = 5
+LOOKED_AT = ("prompt_variants", "sensitivity", "sensitivity_by_class", "nights")
+"""The sections whose findings stand on the first screen: wordings, samples, classes, nights."""
+SECTION_OF = {
+    "sensitivity": "sensitivity",
+    "accuracy_std_corrected": "scoring",
+    "pss_inter": "stability_by_wording",
+    "micro_f1": "accuracy_by_variant",
+    "invalid_rate": "answer_formats",
+}
+"""Where the figure of the worst group has its section, by its measure."""
 NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
 
 
@@ -98,6 +109,9 @@ def _rendered(
             n_left_out=n_left_out,
             title=cut(data.run["audit_id"], NAME),
             opening=data.summary,
+            section_of_worst=_section_of(data.summary.worst),
+            looked_at=_looked_at([*content.first, *content.others]),
+            anchors={"scorecard", "samples", *(each.anchor for each in (*content.first, *content.others))},
             most_causes=MOST_CAUSES,
             heat=heat(data),
             scorecard=_scorecard(data),
@@ -120,6 +134,17 @@ def _rendered(
             script=inline(SCRIPT),
         )
     )
+
+
+def _section_of(worst: Worst | None) -> str:
+    if worst is None or worst.field is not None:
+        return "fields"
+    return "run_changes" if worst.before is not None else SECTION_OF.get(worst.measure, "scorecard")
+
+
+def _looked_at(shown: Sequence[DrawnSection]) -> list[DrawnSection]:
+    told = {each.anchor: each for each in shown if each.finding and not all(block.is_absent for block in each.blocks)}
+    return [told[anchor] for anchor in LOOKED_AT if anchor in told]
 
 
 def _scorecard(data: ReportData) -> list[Row]:

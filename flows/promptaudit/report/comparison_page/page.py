@@ -101,6 +101,7 @@ def page_of(data: ComparisonData) -> str:
         return template.render(
             comparison_id=data.comparison.comparison_id,
             title=title_of(data),
+            anchors=(),
             sides=(base, candidate),
             is_of_one_run=base.run.audit_run_id == candidate.run.audit_run_id,
             min_effect=first["min_effect"],
