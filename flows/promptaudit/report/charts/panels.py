@@ -27,6 +27,7 @@ from promptaudit.report.charts.layers import (
     threshold,
     to,
 )
+from promptaudit.report.charts.scales import niced
 from promptaudit.system.display.figures import cut
 
 ROW = 20
@@ -49,21 +50,24 @@ UNIT: Spec = {
 Rows = Sequence[dict[str, Any]]
 
 
-def binned(bins: Rows, rows: str, title: str, what: str) -> tuple[Spec, list[dict[str, Any]]]:
+def binned(bins: Rows, rows: str, title: str, what: str, most: float) -> tuple[Spec, list[dict[str, Any]]]:
     """Returns a layer of how many of something lie in each twentieth of [0, 1], and its data; rows have bin (from 0) and n."""
     encoding = {
         "x": number("low", title=title, **UNIT),
         "x2": to("high"),
-        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}),
+        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}, scale=from_zero(most)),
         "y2": to("zero"),
     }
     data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
     return layer(rows, "rect", encoding, color=PAINT["first"]), data
 
 
-def histogram(bins: Rows, mean: float, label: str) -> Markup:
-    """Draws how many samples lie in each twentieth of [0, 1]; `bins` has bin (from 0) and n. The rule stands at the mean."""
-    counted, data = binned(bins, "rows", "sensitivity", "samples")
+def histogram(bins: Rows, mean: float, label: str, most: float = 0.0) -> Markup:
+    """Draws how many samples lie in each twentieth of [0, 1]; `bins` has bin (from 0) and n.
+
+    The rule stands at the mean. most: the largest n of the panels beside it, which have one axis.
+    """
+    counted, data = binned(bins, "rows", "sensitivity", "samples", max(most, *(row["n"] for row in bins)))
     at = {"x": number("at", title="sensitivity", **UNIT)}
     rule = layer("rule", "rule", at, color=PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
     return drawn(
@@ -138,8 +142,11 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
     return drawn(layers, label, data, fields=fields, has_table=has_table)
 
 
-def stacks(rows: Rows, n_variants: int, label: str) -> Markup:
-    """Draws invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate."""
+def stacks(rows: Rows, n_variants: int, label: str, most_rate: float) -> Markup:
+    """Draws invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate.
+
+    most_rate: the largest of the panels beside it, which have one axis.
+    """
     most = n_variants - 1
     encoding = {
         "x": places(
@@ -148,7 +155,7 @@ def stacks(rows: Rows, n_variants: int, label: str) -> Markup:
             scale={"domain": list(range(max(most + 1, 8)))},
             axis={"values": _ticks(0, most), "tickCount": 8, "labelAngle": 0},
         ),
-        "y": number("rate", title="invalid", axis={"format": "~%"}),
+        "y": number("rate", title="invalid", axis={"format": "~%"}, scale=from_zero(most_rate)),
         "color": names("status", scale=of(STATUSES, [PAINT[paint] for paint in STATUSES.values()])),
     }
     chart = layer("rows", "bar", encoding, width={"band": 0.8 if most <= 60 else 1})  # noqa: PLR2004
@@ -309,6 +316,11 @@ def nights(
     )
 
 
+def from_zero(most: float) -> Spec:
+    """Says a scale from 0 to a round number that holds the largest figure."""
+    return between(niced(0, most or 1))
+
+
 def paints(n: int) -> list[str]:
     """Returns the colours of the first n series, at most four."""
     return [PAINT[name] for name in SERIES[:n]]
@@ -373,6 +385,7 @@ class Axes:
     domain: tuple[float, float] | None = None
     format: str = ".3~f"
     level: float | None = None  # where a dashed rule stands
+    most: float = 0.0  # the largest figure of the panels beside it, where there are no ends
 
 
 def curves(
@@ -387,7 +400,8 @@ def curves(
     room = (at[-1] - at[0]) * 0.04 or 0.5
     shown = list(axes.ticks[:: max(1, -(-len(axes.ticks) // MOST_TICKS))])
     if axes.domain is None:
-        up: Spec = {"title": axes.y, "scale": {"zero": True, "nice": True}, "axis": {"tickMinStep": 1, "format": "~s"}}
+        most = max(axes.most, *(point["value"] or 0 for point in points))
+        up: Spec = {"title": axes.y, "scale": from_zero(most), "axis": {"tickMinStep": 1, "format": "~s"}}
     else:
         up = {"title": axes.y, "scale": between(axes.domain)}
     shared = {

@@ -49,8 +49,9 @@ def _fill_distinct(task: Task) -> None:
     shown, over = task.strategies([*asks, *warm]), ("repetition", "paraphrase_temperature")
     charts = []
     if len({row["repetition"] for row in asks}) > 1:
-        charts += task.models(asks, "by repetition", partial(_curves, shown=shown, over=over[0]))
-    task.draw([*charts, *task.models(warm, "by paraphrase temperature", partial(_curves, shown=shown, over=over[1]))])
+        charts += task.models(asks, "by repetition", partial(_curves, shown=shown, over=over[0], largest=_largest(asks)))
+    draw = partial(_curves, shown=shown, over=over[1], largest=_largest(warm))
+    task.draw([*charts, *task.models(warm, "by paraphrase temperature", draw)])
     caption = "Distinct completions of the original wording, by repetition"
     task.table(caption, _ASKS, asks, DISTINCT, most=task.n_rows)
     note = "Mean over the rephrased variants of a temperature and their asks."
@@ -62,7 +63,11 @@ def mean(value: float) -> str:
     return number(value, 0 if value == int(value) else 1)
 
 
-def _curves(rows: list[Row], who: str, *, shown: list[str], over: str) -> Drawn:
+def _largest(rows: list[Row]) -> float:
+    return max((row["distinct_completions_mean"] for row in rows), default=0.0)
+
+
+def _curves(rows: list[Row], who: str, *, shown: list[str], over: str, largest: float) -> Drawn:
     points = [
         point(DISTINCT, row, "distinct_completions_mean", at=row[over], series=row["strategy"], n=row["answers_mean"])
         for row in rows
@@ -73,7 +78,7 @@ def _curves(rows: list[Row], who: str, *, shown: list[str], over: str) -> Drawn:
     span = least if least == most else f"{least} to {most}"
     label = f"{who}: distinct completions by {title}, {span} of {mean(max(row['n'] for row in points))} answers."
     fields = {"series": "strategy", "at": title, "value": "distinct completions", "n": "answers"}
-    axes = Axes(x=title, y="distinct completions", ticks=sorted({row["at"] for row in points}))
+    axes = Axes(x=title, y="distinct completions", ticks=sorted({row["at"] for row in points}), most=largest)
     return span, curves(points, shown, axes, fields, label)
 
 
@@ -143,7 +148,8 @@ def _fill_formats(task: Task) -> None:
     bad = [row for rows in groups.values() if _invalid_rate(rows) for row in rows]
     if bad:
         places = {prompt_variant_id: place for place, prompt_variant_id in enumerate(variants)}
-        task.draw_pairs(partial(_stacks, places=places), bad)
+        most = max(_invalid_rate([row]) or 0 for row in bad)
+        task.draw_pairs(partial(_stacks, places=places, most=most), bad)
     else:
         task.block.absent.append(f"Every answer was {'read' if task.is_open() else 'read as a label'}.")
     of_marts = {_LANDED: task.scored, _TOTALS: task.of("answer_totals")}
@@ -164,7 +170,7 @@ def _fill_formats(task: Task) -> None:
     task.table("Variants with the most invalid answers", _WORST, lines, n_heads=3)
 
 
-def _stacks(rows: list[Row], who: str, *, places: dict[str, int]) -> Drawn:
+def _stacks(rows: list[Row], who: str, *, places: dict[str, int], most: float) -> Drawn:
     ordered = sorted(rows, key=lambda row: places.get(row["prompt_variant_id"], 0))[:MOST_VARIANTS]
     bars = [
         {"place": place, "status": status, "rate": row[f"n_{status}"] / (row["n_landed"] - row["n_error"])}
@@ -175,7 +181,7 @@ def _stacks(rows: list[Row], who: str, *, places: dict[str, int]) -> Drawn:
     rate = percent(_invalid_rate(rows))
     some = "" if len(rows) <= MOST_VARIANTS else f", the first {MOST_VARIANTS} of {len(rows)} variants"
     label = f"{who}: invalid answers by prompt variant; {rate} in all."
-    return f"{rate} invalid{some}", panels.stacks(bars, len(ordered), label)
+    return f"{rate} invalid{some}", panels.stacks(bars, len(ordered), label, most)
 
 
 @of_extreme(lambda data: data.scorecard, "invalid_rate")

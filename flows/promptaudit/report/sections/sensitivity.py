@@ -57,13 +57,16 @@ def _fill_sensitivity(task: Task) -> None:
     if {row["task_id"]: len(row["labels"] or ()) for row in task.data.tasks}.get(task.block.task_id) == BINARY:
         task.block.notes.append(CEILING)
 
+    every = task.of("sensitivity")
+    most = max((row["n"] for row in every), default=0)
+
     def histogram(bins: list[Row], who: str) -> Drawn:
         row = spread[bins[0]["model_id"], bins[0]["strategy"]]
         middle = f"mean {number(row['sensitivity_mean'])}, median {number(row['sensitivity_p50'])}"
         label = f"{who}: histogram of sensitivity over {row['n_samples']:,} samples: {middle}, {row['n_steady']:,} samples at 0."
-        return middle, panels.histogram(bins, row["sensitivity_mean"], label)
+        return middle, panels.histogram(bins, row["sensitivity_mean"], label, most)
 
-    task.draw_pairs(histogram, task.of("sensitivity"))
+    task.draw_pairs(histogram, every)
     task.table("Sensitivity over samples", _OVER_SAMPLES, list(spread.values()), "rpt_sample_spreads")
     unsure = [row for row in task.scored if row["output_uncertainty"] is not None]
     caption = "Sensitivity beside the uncertainty that token probabilities show"
