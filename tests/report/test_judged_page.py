@@ -155,12 +155,8 @@ def test_what_is_hostile_is_readable(hostile_judged: Reported) -> None:
     }
     assert all(shown(words) in text for words in found if len(words) < 300)
     assert len(found & {*HOSTILE, *(f"{words} abc\u202edef" for words in HOSTILE)}) > 4
-    for words in (
-        f"judge:j{SCRIPT}\\x00",
-        "judge:</td></table>",
-        "judge:<img src=x onerror=alert(6)>",
-        f"because {SCRIPT} {{{{7*7}}}}",
-    ):
+    because = f"because {SCRIPT} {{{{7*7}}}}"
+    for words in (f"judge:j{SCRIPT}\\x00", "judge:</td></table>", "judge:<img src=x onerror=alert(6)>", because):
         assert words in text, words
     assert "needs three models" in section(hostile_judged, "rankings")
     assert len(hostile_judged.html) < 1_000_000
@@ -217,15 +213,10 @@ def test_many_tasks_and_comparisons_are_bounded_and_the_rest_is_named(
     assert second.notes[0] == "Charts are drawn of the first 1 tasks; the figures below hold all."
     assert len(first.comparisons) == 4
     assert first.notes[-1].startswith("The first 4 of 9 comparisons;")
-    rulings = [
-        row | {"task_id": f"t{n}"} for n in range(60) for row in found.judging.rulings if row["task_id"] == "facts"
-    ]
-    answers = [
-        row | {"task_id": f"t{n}"}
-        for n in range(60)
-        for row in found.judging.disagreements
-        if row["task_id"] == "facts"
-    ]
+    rulings, answers = (
+        [row | {"task_id": f"t{n}"} for n in range(60) for row in rows if row["task_id"] == "facts"]
+        for rows in (found.judging.rulings, found.judging.disagreements)
+    )
     many = disagreements.drawn(replace(found, judging=JudgingData(rulings=rulings, disagreements=answers)))
     assert {len(block.disagreements) for block in many.blocks} == {2}  # 120 in all
 

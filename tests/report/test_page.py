@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 import shutil
-import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -26,7 +25,6 @@ from promptaudit.report.inline_script import inline
 from promptaudit.report.page import SCRIPT
 from promptaudit.report.sections.section import Chart, Room
 from promptaudit.system.display.figures import shown
-from promptaudit.system.files import write_text
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 from tests.report.conftest import Reported
@@ -135,7 +133,10 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     assert all(value.startswith("#") or value in {"data:,", formats} or trace.fullmatch(value) for value in links)
     assert {value[1:] for value in links if value.startswith("#")} <= set(ids)
     screen = Seen(run.html.partition('aria-label="Outcome">')[2].partition('<div class="inside"')[0])
-    assert {value for _, attribute, value in screen.attributes if attribute == "href"} >= {"#scorecard", "#prompt_variants"}
+    assert {value for _, attribute, value in screen.attributes if attribute == "href"} >= {
+        "#scorecard",
+        "#prompt_variants",
+    }
     assert "url(http" not in run.html
     n_clips = seen.attributes.count(("svg", "class", "clip"))  # parts of a chart that end at its frame
     assert seen.tags.count("svg") - n_clips == sum(
@@ -257,23 +258,11 @@ def test_reporting_is_cheap_to_import() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_page_is_private_and_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    path.with_name("report.html.new").write_text("left by a killed process")
-    write_text("new", path)
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_what_cannot_be_reported_is_one_line(ordinary: Reported, tmp_path: Path) -> None:
     with pytest.raises(WarehouseError, match="no run 'nowhere' is published"):
         report(Warehouse(ordinary.warehouse), "nowhere")
     with pytest.raises(WarehouseError, match="nothing is published yet"):
         report(Warehouse(tmp_path / "audit.duckdb"), "nowhere")
-    with pytest.raises(WarehouseError, match="cannot be written"):
-        write_text("x", tmp_path / "missing" / "report.html")
 
 
 def published_without(source: Reported, folder: Path, *statements: str) -> Warehouse:

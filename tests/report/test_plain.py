@@ -162,6 +162,7 @@ def test_a_wrong_word_is_one_line_with_the_nearest_right_one(given: list[str], t
 def test_a_file_is_written_whole_and_as_private_as_asked(tmp_path: Path) -> None:
     for mode, seen in ((PRIVATE, 0o600), (SHARED, 0o644)):
         path = tmp_path / f"{mode}"
+        path.with_name(f"{mode}.new").write_text("left by a killed process")
         assert write_text("a\r\nb", path, mode).read_bytes() == b"a\r\nb"
         assert stat.S_IMODE(path.stat().st_mode) & ~0o022 == seen
     link = tmp_path / "link"
@@ -169,5 +170,6 @@ def test_a_file_is_written_whole_and_as_private_as_asked(tmp_path: Path) -> None
     write_text("new", link)
     assert link.is_symlink()
     assert (tmp_path / f"{PRIVATE}").read_text() == "new"
+    assert not list(tmp_path.glob("*.new"))
     with pytest.raises(WarehouseError, match="cannot be written"):
         write_text("x", tmp_path / "missing" / "x")

@@ -43,19 +43,11 @@ def data(
         ComparedRun(audit_run_id=letter * 32, audit_id=audit, started_at=datetime(2026, 11, 25, tzinfo=UTC))
         for letter, audit in zip("bc", audits, strict=True)
     ]
-    base, candidate = (
-        Side(name=name, run=run, called=model)
-        for name, run, model in zip(("base", "candidate"), runs, models or (None, None), strict=True)
-    )
+    named = zip(("base", "candidate"), runs, models or (None, None), strict=True)
+    base, candidate = (Side(name=name, run=run, called=model) for name, run, model in named)
     comparison = RunComparison(comparison_id=ID, runs=runs, measures=measures, changes=[], flips=[], moved=[])
-    return ComparisonData(
-        comparison=comparison,
-        sides=(base, candidate),
-        causes=[],
-        largest=largest_of(measures),
-        moved=None,
-        example=None,
-    )
+    sides, largest = (base, candidate), largest_of(measures)
+    return ComparisonData(comparison=comparison, sides=sides, causes=[], largest=largest, moved=None, example=None)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +72,8 @@ def test_the_verdict_is_the_gravest_and_says_how_many_came_out_how(
 
 def test_the_largest_difference_is_beyond_chance_where_any_is_and_no_cost_where_an_answer_differs() -> None:
     moved = row("micro_f1", "regressed", -0.06)
-    others = [
-        row("sensitivity", "none_shown", 0.4),
-        row("cost_usd", "regressed", 7.0, base=1.0),
-        row("label_churn", "changed", 0.3),
-    ]
+    others = [row("sensitivity", "none_shown", 0.4), row("cost_usd", "regressed", 7.0, base=1.0)]
+    others.append(row("label_churn", "changed", 0.3))
     largest = largest_of([*others, moved])
     assert largest is not None
     assert largest.row == moved
@@ -131,16 +120,13 @@ def test_the_title_says_which_two(given: dict[str, Any], title: str) -> None:
 
 
 def test_the_picture_has_a_shade_for_verdict_and_size_and_a_dash_for_what_cannot_be_compared() -> None:
-    drawn = heat(
-        [
-            row("micro_f1", "regressed", -0.06),
-            row("sensitivity", "none_shown", 0.3),
-            row("pss_inter", "not_comparable"),
-            row("sensitivity", "improved", -0.2, strategy="r"),
-            row("cost_usd", "regressed", 0.04, base=1.0, strategy="r"),
-            row("micro_f1", "changed", 0.01, task_id="u"),
-        ]
-    )
+    rows = [
+        row("micro_f1", "regressed", -0.06),
+        row("sensitivity", "none_shown", 0.3),
+        row("pss_inter", "not_comparable"),
+    ]
+    rows += [row("sensitivity", "improved", -0.2, strategy="r"), row("micro_f1", "changed", 0.01, task_id="u")]
+    drawn = heat([*rows, row("cost_usd", "regressed", 0.04, base=1.0, strategy="r")])
     assert [name for name, _ in drawn.columns] == ["Sensitivity", "micro-F1", "cost_usd"]
     assert [
         (line.heading, line.name, [None if cell is None else (cell.shade, plain(cell.figure)) for cell in line.cells])

@@ -204,21 +204,15 @@ def failed(**of: Any) -> dict[str, Any]:
 
 
 def test_a_check_of_all_answers_together_is_of_all_and_one_of_a_variant_that_is_gone_of_nobody_known() -> None:
-    checks = [
-        failed(model_id=None, task_id=None, prompt_variant_id=None, action="failed"),
-        failed(prompt_variant_id="v"),
-        failed(prompt_variant_id="gone"),
-    ]
+    checks = [failed(model_id=None, task_id=None, prompt_variant_id=None, action="failed")]
+    checks += [failed(prompt_variant_id="v"), failed(prompt_variant_id="gone")]
     variant = {"prompt_variant_id": "v", "strategy": "simple", "variant_index": 2}
     variant |= dict.fromkeys(("paraphrase_temperature", "variation", "setting"))
     data = report_data(n_checks=7, failed_checks=checks, variants=[variant], not_derived=[{"n": 0}])
     (block,) = format_gate.drawn(data).blocks
     assert block.notes == ["3 of 7 checks failed."]
-    assert [list(row[:4]) for row in block.tables[0].rows] == [
-        ["all"] * 4,
-        ["m", "t", "simple", "2"],
-        ["m", "t", "?", "?"],
-    ]
+    rows = [list(row[:4]) for row in block.tables[0].rows]
+    assert rows == [["all"] * 4, ["m", "t", "simple", "2"], ["m", "t", "?", "?"]]
 
 
 BOUNDS = {

@@ -15,7 +15,7 @@ from promptaudit.report.queries import query
 from promptaudit.report.sections.answers import answer_formats, costs
 from promptaudit.report.sections.consistency import sample_pairs
 from promptaudit.report.sections.section import Room, Section
-from promptaudit.report.sections.stability import stability_by_repetition, stability_by_wording, subsamples
+from promptaudit.report.sections.stability import stability_by_repetition, subsamples
 from promptaudit.report.sections.wordings import WORST, prompt_variants
 from promptaudit.system.display.figures import milliseconds, span
 from promptaudit.warehouse.figure_names import figure_id, parse_figure
@@ -37,11 +37,6 @@ def test_every_k_is_printed_cumulative_and_adjacent(found: ReportData) -> None:
             key = ("model_id", "strategy", "annotation_filter", "n_annotators")
             assert tuple(str(row[name]) for name in key) == tuple(map(plain, line[:4]))
     assert any(panel.detail.startswith("adjacent") for panel in block.panels)
-
-
-def test_the_convention_is_called_one(found: ReportData) -> None:
-    for section in (stability_by_repetition.drawn(found, Room(found)), stability_by_wording.drawn(found, Room(found))):
-        assert "only a convention" in section.intro
 
 
 def test_parts_and_pairs_print_no_figure_without_a_name(found: ReportData) -> None:
@@ -138,8 +133,7 @@ def test_what_became_of_the_answers_is_named_and_adds_up(found: ReportData) -> N
 
 def test_an_import_has_no_latency_and_says_so(found: ReportData) -> None:
     block = block_of(costs.drawn(found, Room(found)), "colours")
-    assert block.absent == ["No answer of this task has a latency."]
-    assert not block.panels
+    assert (block.absent, block.panels) == (["No answer of this task has a latency."], [])
     assert len(block.tables[0].rows) == 6
 
 
@@ -158,8 +152,7 @@ def test_a_span_of_one_figure_is_that_figure(values: list[float], said: str) -> 
 @pytest.mark.parametrize("section", [each for each in OF_TASKS if each.of_labels], ids=lambda section: section.name)
 def test_a_task_with_nothing_to_measure_says_why(section: Section, found: ReportData, questions: ReportData) -> None:
     block = block_of(section.drawn(found), "moods")  # one wording, asked once, without gold labels
-    assert block.absent
-    assert not block.panels
+    assert (bool(block.absent), block.panels) == (True, [])
     kinds = {row["task_id"]: row["kind"] for row in questions.tasks}
     blocks = [block for block in section.drawn(questions).blocks if kinds[block.task_id] == "open_ended"]
     assert blocks
