@@ -126,7 +126,7 @@ def test_axes_have_round_ticks_and_labels() -> None:
     for drawn, said in (
         (thousands, "0k 0.5k 1k 1.5k samples 0.0 0.2 0.4 0.6 0.8 1.0 sensitivity"),
         (
-            panels.stacks([{"place": 2, "status": "refused", "rate": 0.0375}], 12, "x"),
+            panels.stacks([{"place": 2, "status": "refused", "rate": 0.0375}], 12, "x", 0.0375),
             "0% 1% 2% 3% 4% invalid 0 2 4 6 8 10",
         ),
         (panels.dots(dots, (0.4, 1.0), "x"), "0.4 0.5 0.6 0.7 0.8 0.9 1.0 accuracy 1 2 3 4 5 6 7"),
