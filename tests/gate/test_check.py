@@ -22,7 +22,7 @@ from promptaudit.gate.outcome import GateResult, RuleResult, RuleRow
 from promptaudit.gate.source import Parts
 from promptaudit.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
 from promptaudit.registry.errors import CardError, UsageError, WarehouseError
-from promptaudit.report.sections.gate_rules import gate_rules
+from promptaudit.report.sections.nights import gate_rules
 from promptaudit.report.summary import gate_of
 from promptaudit.system.display.encode import encoded
 from promptaudit.system.display.progress import Progress

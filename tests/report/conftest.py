@@ -122,10 +122,7 @@ def _build_compared(folder: Path) -> list[str]:
     warehouse = Warehouse(folder / "audit.duckdb")
     pairs = [
         Pair(base_run_id=run, candidate_run_id=run, base_model_id=base, candidate_model_id=model)
-        for run, base, model in (
-            (ordinary, "harbour-large-2025", "harbour-small"),
-            (hostile, "plain", SCRIPT),
-        )
+        for run, base, model in ((ordinary, "harbour-large-2025", "harbour-small"), (hostile, "plain", SCRIPT))
     ]
     pairs.append(
         Pair(base_run_id=ordinary, candidate_run_id=ordinary, base_strategy="simple", candidate_strategy="one_shot")

@@ -9,6 +9,7 @@ import pytest
 
 from promptaudit.report import report_as
 from promptaudit.report.blocks.cells import Cell, Traced, cells_of, plain, rows_of
+from promptaudit.report.contents import SECTIONS
 from promptaudit.report.gather import gather
 from promptaudit.report.page import render
 from promptaudit.report.plain import markdown
@@ -25,11 +26,11 @@ ROW = {
     "model_id": "m",
     "task_id": "t",
     "strategy": "s",
+    "cost_usd": None,
+    "n_samples": 1234,
     "pss_intra": 1 / 3,
     "pss_intra_low": 0.1,
     "pss_intra_high": None,
-    "cost_usd": None,
-    "n_samples": 1234,
 }
 
 
@@ -59,18 +60,50 @@ def test_every_figure_of_the_page_is_the_marts(name: str, request: pytest.Fixtur
             continue
         assert value == (repr(truth) if isinstance(truth, float) else str(truth)), figure
         forms = {
-            number(truth),
-            number(truth, 4),
-            number(truth, 1),
+            *(number(truth, digits) for digits in (1, 2, 3, 4)),
             percent(truth),
             share(truth),
             usd(truth),
             f"{truth:g}",
-            number(truth, 2),
         }
         if isinstance(truth, int):
             forms.add(count(truth))
         assert any(text.startswith(form) for form in forms) or text[-2:] == " s" or text.endswith("ms"), (figure, text)
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_every_chart_draws_the_marts_figures(name: str, request: pytest.FixtureRequest) -> None:
+    run: Reported = request.getfixturevalue(name)
+    found = gather(Warehouse(run.warehouse), run.audit_run_id)
+    panels = [panel for section in SECTIONS for block in section.drawn(found).blocks for panel in block.panels]
+    drawn = [row for panel in panels for rows in panel.drawing.source.datasets.values() for row in rows]  # type: ignore[attr-defined]
+    named = [(*parse_figure(row["figure"]), row) for row in drawn if row.get("figure")]
+    assert len(named) > 10
+    marts = marts_of(run, {mart for mart, *_ in named})
+    assert all(marts[f"{mart}.{digits}"][column] in row.values() for mart, column, digits, row in named)
+
+
+WHOLE = {
+    "ordinary": (
+        *("fct_consistency", "rpt_stability_by_share", "rpt_class_sensitivities"),
+        *("rpt_answer_totals", "rpt_distinct_answers", "rpt_prompt_variants", "rpt_measures_by_wordings"),
+        "rpt_accuracy_spreads",
+    ),
+    "judged": (
+        *("rpt_rule_against_judge", "fct_scoring_sensitivity", "fct_ranking_consistency", "fct_judge_agreement"),
+        "fct_judge_controls",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(WHOLE))
+def test_every_row_of_these_marts_is_printed(name: str, request: pytest.FixtureRequest) -> None:
+    run: Reported = request.getfixturevalue(name)
+    printed = {figure.split(".")[0] + "." + figure.split(".")[2] for _, figure, _ in DATA.findall(run.html)}
+    for mart in WHOLE[name]:
+        own = {row for row, of in marts_of(run, {mart}).items() if of["audit_run_id"] == run.audit_run_id}
+        assert own, mart
+        assert own <= printed, mart
 
 
 def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> None:
@@ -79,19 +112,8 @@ def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> Non
     )
     card = ordinary.html.partition('id="scorecard">')[2].partition("</section>")[0]
     names = [parse_figure(figure)[1] for _, figure, _ in DATA.findall(card)]
-    for column in (
-        "sensitivity",
-        "sensitivity_corrected",
-        "consistency",
-        "micro_f1",
-        "pss_intra",
-        "pss_inter",
-        "wording_share",
-        "invalid_rate",
-        "cost_usd",
-        "n_samples",
-        "n_variants",
-    ):
+    measures = "sensitivity sensitivity_corrected consistency micro_f1 pss_intra pss_inter wording_share invalid_rate"
+    for column in (*measures.split(), "cost_usd", "n_samples", "n_variants"):
         assert names.count(column) == rows[0][0], column
     assert len(set(re.findall(r'class="trace">(rpt_audit\.[0-9a-f]{12})<', card))) == rows[0][0]
     assert "promptaudit trace NAME" in ordinary.html

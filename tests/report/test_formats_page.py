@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
-from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from promptaudit.system.helper_processes import CHECKS, ChildEnded, start
 from promptaudit.system.keys import as_json
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
+from tests.report.test_page import Seen
 from tests.support.imported_runs import SCRIPT, Recorded, published
 
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -30,56 +30,33 @@ NAMES = (
 )
 
 
-class Page(HTMLParser):
-    """The elements, the attributes and the text of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: Counter[str] = Counter()
-        self.attributes: list[tuple[str, str]] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements[tag] += 1
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def is_safe(page: Page, run: str) -> bool:
+def is_safe(page: Seen, run: str) -> bool:
     """No element that runs or loads, no handler, no address but the report's and an empty icon's."""
-    names = {name for name, _ in page.attributes}
-    links = {value for name, value in page.attributes if name in {"href", "src"}}
+    names = {name for _, name, _ in page.attributes}
+    links = {value for _, name, value in page.attributes if name in {"href", "src"}}
     return (
-        not page.elements.keys() & {"script", "img", "iframe", "object", "form", "svg", "base", "input"}
+        not set(page.tags) & {"script", "img", "iframe", "object", "form", "svg", "base", "input"}
         and not any(name.startswith(("on", "data-", "style", "srcset")) for name in names)
         and links == {"data:,", f"{run}.html"}
-        and page.elements["link"] == 1
+        and page.tags.count("link") == 1
     )
 
 
 @pytest.mark.slow
 def test_names_that_are_markup_stand_there_as_text() -> None:
-    columns = {
-        "model_id": list(NAMES),
-        "prompt_variant_id": ["v"] * 5,
-        "task_id": ["t"] * 5,
-        "strategy": [IMAGE] * 5,
-        "variant_index": [0] * 5,
-        "n_missing": [0.0] * 5,
-        "invalid_rate": [0.1, 0.2, 0.3, 0.4, 0.5],
+    alike: dict[str, Any] = {
+        "prompt_variant_id": "v",
+        "task_id": "t",
+        "strategy": IMAGE,
+        "variant_index": 0,
+        "n_missing": 0.0,
+    }
+    columns = {"model_id": list(NAMES), "invalid_rate": [0.1, 0.2, 0.3, 0.4, 0.5]} | {
+        name: [own] * 5 for name, own in alike.items()
     }
     limits = [{"name": "", "column": "invalid_rate", "allowed": 0.0, "allowed_by": IMAGE}]
-    request = {
-        "suite": f"answer formats of {IMAGE}",
-        "columns": columns,
-        "limits": limits,
-        "n_rows": 7,
-        "sets": {"model_id": [*NAMES[:2], f"{IMAGE}{IMAGE}"], "strategy": [SCRIPT]},
-    }
+    sets = {"model_id": [*NAMES[:2], f"{IMAGE}{IMAGE}"], "strategy": [SCRIPT]}
+    request = {"suite": f"answer formats of {IMAGE}", "columns": columns, "limits": limits, "n_rows": 7, "sets": sets}
     result = start(CHECKS).ask({"validate": request})["result"]
     row = {
         "suite": request["suite"],
@@ -88,7 +65,7 @@ def test_names_that_are_markup_stand_there_as_text() -> None:
         "checked_at": datetime(2026, 1, 1),
     }
     html = page_of(row, "a" * 32)
-    page = Page(html)
+    page = Seen(html)
     assert is_safe(page, "a" * 32)
     assert "<img" not in html
     for name in (*NAMES[:2], NAMES[3], NAMES[4], r"&lt;b&gt; \x00\u202e", f"{IMAGE}{IMAGE}", SCRIPT):
@@ -102,7 +79,7 @@ def test_a_report_links_the_page_of_its_run(name: str, request: pytest.FixtureRe
     reported: Reported = request.getfixturevalue(name)
     run = reported.audit_run_id
     path = Warehouse(reported.warehouse).places.formats_page(run)
-    page = Page(path.read_text(encoding="utf-8"))
+    page = Seen(path.read_text(encoding="utf-8"))
     assert is_safe(page, run)
     assert f'href="reports/{run}.formats.html"' in reported.html
     below = Warehouse(reported.warehouse).places.report(run).read_text(encoding="utf-8")
@@ -118,14 +95,8 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
 ) -> None:
     text = "the text of the sample that is erased"
     rows = [
-        {
-            "model": text,
-            "sample_id": f"s{sample}",
-            "variant_index": variant,
-            "completion": "ab"[sample],
-            "input": text[sample:],
-        }
-        for sample in range(2)
+        {"model": text, "sample_id": f"s{n}", "variant_index": variant, "completion": "ab"[n], "input": text[n:]}
+        for n in range(2)
         for variant in range(2)
     ]
     path, (run,) = published(tmp_path, [Recorded("small", rows, ("a", "b"), FormatLimits(policy="warn"))])

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 import shutil
-import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,15 +16,15 @@ import pytest
 from markupsafe import Markup
 
 from promptaudit.registry.errors import WarehouseError
-from promptaudit.report import as_written, report, scorecard_rows
+from promptaudit.report import as_written, report
 from promptaudit.report.answers_grid.section import SCRIPT as GRID_SCRIPT
 from promptaudit.report.blocks.blocks import Block
+from promptaudit.report.contents import OF_TASKS
 from promptaudit.report.gather import gather
 from promptaudit.report.inline_script import inline
 from promptaudit.report.page import SCRIPT
-from promptaudit.report.sections.room import Chart, Room
-from promptaudit.system.display.figures import number, percent, shown
-from promptaudit.system.files import write_text
+from promptaudit.report.sections.section import Chart, Room
+from promptaudit.system.display.figures import shown
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 from tests.report.conftest import Reported
@@ -33,30 +32,8 @@ from tests.support.imported_runs import HOSTILE
 from tests.support.published_copy import table
 
 SECTIONS = {
-    "scorecard",
-    "answers",
-    "sensitivity",
-    "sensitivity_by_class",
-    "label_distributions",
-    "sensitivity_against_consistency",
-    "consistency",
-    "sample_consistency",
-    "sample_pairs",
-    "measures_by_wordings",
-    "stability_by_repetition",
-    "stability_by_wording",
-    "stability_by_model",
-    "subsamples",
-    "distinct_answers",
-    "answer_formats",
-    "accuracy_by_variant",
-    "wording_choices",
-    "prompt_variants",
-    "costs",
-    "samples",
-    "format_gate",
-    "identity",
-    "guide",
+    *("scorecard", "answers", "samples", "format_gate", "identity", "guide"),
+    *(section.name for section in OF_TASKS if not section.is_optional),
 }
 
 JUDGED = {"scoring", "rankings", "agreement", "disagreements"}  # of runs that are scored by more than labels
@@ -88,34 +65,6 @@ class Seen(HTMLParser):
     @property
     def text(self) -> str:
         return "".join(self.pieces)
-
-
-def test_the_scorecard_prints_the_marts_figures(ordinary: Reported) -> None:
-    text = Seen(ordinary.html).text
-    rows = scorecard_rows(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
-    for row in rows:
-        assert row["model_id"] in text
-        for name, value in row.items():
-            is_printed = name.startswith(("sensitivity", "consistency", "micro_f1", "pss_", "wording_share"))
-            left_out = ("sensitivity_valid", "sensitivity_std", "consistency_std", "micro_f1_low", "micro_f1_high")
-            if is_printed and name not in left_out and "_wordings_" not in name:
-                assert number(value) in text, name
-        assert percent(row["invalid_rate"]) in text
-    assert "colours of things" in text
-
-
-def test_tables_print_the_marts_figures(ordinary: Reported) -> None:
-    text = Seen(ordinary.html).text
-    run = ordinary.audit_run_id
-    queries = (
-        "select consistency from marts.fct_consistency where {}",
-        "select pss from marts.fct_prompt_stability where {} and series = 'all' and annotation_filter = 'verbatim'",
-        "select max(accuracy) from marts.fct_variant_accuracy where {} group by model_id, strategy",
-    )
-    for query in queries:
-        values = table(ordinary.warehouse, query.format(f"audit_run_id = '{run}'"))[1]
-        assert values
-        assert all(number(value) in text for (value,) in values)
 
 
 def test_the_most_sensitive_samples_stand_with_their_answers(ordinary: Reported) -> None:
@@ -182,6 +131,12 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     formats = f"reports/{run.audit_run_id}.formats.html"
     assert links.count(formats) == 1
     assert all(value.startswith("#") or value in {"data:,", formats} or trace.fullmatch(value) for value in links)
+    assert {value[1:] for value in links if value.startswith("#")} <= set(ids)
+    screen = Seen(run.html.partition('aria-label="Outcome">')[2].partition('<div class="inside"')[0])
+    assert {value for _, attribute, value in screen.attributes if attribute == "href"} >= {
+        "#scorecard",
+        "#prompt_variants",
+    }
     assert "url(http" not in run.html
     n_clips = seen.attributes.count(("svg", "class", "clip"))  # parts of a chart that end at its frame
     assert seen.tags.count("svg") - n_clips == sum(
@@ -272,7 +227,7 @@ def test_reporting_loads_no_library_of_charts_or_frames(ordinary: Reported) -> N
 def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     ordinary: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from promptaudit.report.charts import parts
+    from promptaudit.report import page_size
     from promptaudit.report.page import render, render_parts
     from promptaudit.report.verify_file import figures_of
 
@@ -281,7 +236,7 @@ def test_many_tasks_are_parted_and_every_figure_stands_on_one_page(
     assert n_tasks > 1
     whole = render(found)
     assert render_parts(found) == [whole]
-    monkeypatch.setattr(parts, "MOST_GROUPS", 1)
+    monkeypatch.setattr(page_size, "MOST_GROUPS", 1)
     pages = render_parts(found)
     assert len(pages) == n_tasks
     names = [[each.figure for each in figures_of(page)] for page in pages]
@@ -303,23 +258,11 @@ def test_reporting_is_cheap_to_import() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_the_page_is_private_and_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("old")
-    path.with_name("report.html.new").write_text("left by a killed process")
-    write_text("new", path)
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_what_cannot_be_reported_is_one_line(ordinary: Reported, tmp_path: Path) -> None:
     with pytest.raises(WarehouseError, match="no run 'nowhere' is published"):
         report(Warehouse(ordinary.warehouse), "nowhere")
     with pytest.raises(WarehouseError, match="nothing is published yet"):
         report(Warehouse(tmp_path / "audit.duckdb"), "nowhere")
-    with pytest.raises(WarehouseError, match="cannot be written"):
-        write_text("x", tmp_path / "missing" / "report.html")
 
 
 def published_without(source: Reported, folder: Path, *statements: str) -> Warehouse:
@@ -351,15 +294,14 @@ def test_a_run_that_is_not_complete_is_shown_with_the_nights_before_it(ordinary:
 
 
 def test_the_verdict_of_the_gate_comes_first_and_its_names_are_text(hostile: Reported, tmp_path: Path) -> None:
-    warehouse, run = tmp_path / "audit.duckdb", hostile.audit_run_id
-    Warehouse(warehouse).published.path.parent.mkdir()
-    shutil.copy(Warehouse(hostile.warehouse).published.path, Warehouse(warehouse).published.path)
-    with duckdb.connect(str(Warehouse(warehouse).published.path)) as con:
+    run = hostile.audit_run_id
+    warehouse = published_without(hostile, tmp_path)
+    with duckdb.connect(str(warehouse.published.path)) as con:
         audit = con.execute("select audit_id from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
         assert audit is not None
         card = {"audits": {audit[0]: {"gate": ["invalid_rate <= 0.01", "micro_f1 >= 0"]}}}
         con.execute("update raw.audit_runs set card = ? where audit_run_id = ?", [json.dumps(card), run])
-    page = as_written(Warehouse(warehouse), run)
+    page = as_written(warehouse, run)
     seen, before = Seen(page), Seen(hostile.html)
     assert page.index('id="gate_rules"') < page.index('id="scorecard"')
     assert re.search(r"Failed\s*1 of 2 rules fails\.\s*invalid_rate <= 0\.01: \d+ of \d+ rows? fails?", seen.text)

@@ -10,6 +10,7 @@ import pytest
 from promptaudit.report import page_size
 from promptaudit.report.gather import gather
 from promptaudit.report.page import render, render_parts
+from promptaudit.report.page_size import parted
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
 from tests.report.test_page import Seen
@@ -62,3 +63,20 @@ def test_the_first_number_of_rows_with_which_a_page_fits_is_taken(monkeypatch: p
     monkeypatch.setattr(page_size, "PAGE_BYTES", 201)
     assert page_size.drawn_to_fit(draw)[1] == 10  # nothing fits: as small as there is
     assert list(page_size.fewer(36)) == [36, 18, 9, 4, 2, 1]
+
+
+CARD = [
+    {"task_id": task, "model_id": model, "sensitivity": sensitivity}
+    for task, known, chance in (("steady", 0.1, 0.9), ("wavering", 0.5, 0.7), ("unmeasured", None, None))
+    for model, sensitivity in (*((f"m{n}", known) for n in range(20)), ("random", chance))
+]
+
+
+def test_a_model_that_answers_by_chance_moves_no_task_to_the_first_page() -> None:
+    assert parted(CARD, {"random"}) == [{"wavering"}, {"steady"}, {"unmeasured"}]
+    assert parted(CARD) == [{"steady"}, {"wavering"}, {"unmeasured"}]
+
+
+def test_models_by_chance_count_where_there_are_no_others() -> None:
+    alone = [row for row in CARD if row["model_id"] == "random"]
+    assert parted(alone * 20, {"random"}) == [{"steady"}, {"wavering"}, {"unmeasured"}]

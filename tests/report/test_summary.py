@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 
 import pytest
@@ -26,32 +25,25 @@ def test_the_worst_group_is_the_one_that_depends_most_on_the_wording_with_its_wo
 ) -> None:
     summary = _of(ordinary)
     rows = Warehouse(ordinary.warehouse).published.read(
-        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity is not null",
-        run=ordinary.audit_run_id,
+        "select * from marts.rpt_audit where audit_run_id = $run and sensitivity is not null", run=ordinary.audit_run_id
     )
     highest = max(rows, key=lambda row: row["sensitivity"])
-    worst = summary.worst
+    worst, example = summary.worst, summary.example
     assert worst is not None
-    assert (worst.model_id, worst.task_id, worst.strategy) == tuple(
-        highest[name] for name in ("model_id", "task_id", "strategy")
-    )
+    assert all(getattr(worst, name) == highest[name] for name in ("model_id", "task_id", "strategy"))
     assert worst.figure == pytest.approx(highest["sensitivity"])
     # its interval holds for the largest of all, so it is wider than the scorecard's, which is of this group alone
     assert worst.of_many == f"the largest of {len(rows)}"
-    assert worst.low is not None
-    assert worst.high is not None
-    assert worst.low < highest["sensitivity_low"] < highest["sensitivity_high"] < worst.high
+    assert (worst.low or 1) < highest["sensitivity_low"] < highest["sensitivity_high"] < (worst.high or 0)
     assert worst.wording is not None
     assert worst.wording.said
-    example = summary.example
     assert example is not None
     assert example.lines
     first, second = example.answers
     assert first.wording.prompt_variant_id != second.wording.prompt_variant_id
     assert first.label != second.label
     assert {first.is_correct, second.is_correct} == {True, False}
-    assert summary.outcome.state == "no gate"
-    assert summary.causes == ()
+    assert (summary.outcome.state, summary.causes) == ("no gate", ())
     assert shlex.split(summary.next_command)[:3] == ["promptaudit", "diagnose", ordinary.audit_run_id[:12]]
 
 
@@ -63,30 +55,6 @@ def test_texts_that_are_left_out_are_none_and_labels_stay(ordinary: Reported) ->
     assert [answer.completion for answer in example.answers] == [None, None]
     assert [answer.wording.instruction for answer in example.answers] == [None, None]
     assert all(answer.label for answer in example.answers)
-
-
-def test_nothing_of_a_hostile_run_is_a_control_character(hostile: Reported, hostile_judged: Reported) -> None:
-    for reported in (hostile, hostile_judged):
-        summary = _of(reported)
-        assert summary.outcome.word.isprintable()
-        assert summary.next_command.isprintable()
-        if summary.worst is not None:
-            assert summary.worst.group.isprintable()
-        if summary.example is not None:
-            texts = [text for answer in summary.example.answers for text in (answer.label, answer.completion) if text]
-            assert all(text.isprintable() for text in [*texts, *(summary.example.lines or ())])
-
-
-def test_answers_without_labels_are_worst_where_accuracy_differs_most_between_templates(judged: Reported) -> None:
-    worst = _of(judged).worst
-    assert worst is not None
-    (row,) = Warehouse(judged.warehouse).published.read(
-        "select max(accuracy_std_corrected) as most from marts.fct_scoring_sensitivity where audit_run_id = $run",
-        run=judged.audit_run_id,
-    )
-    if worst.measure == "accuracy_std_corrected":
-        assert worst.figure == row["most"]
-        assert _of(judged).next_command == f"promptaudit trace {worst.figure_id}"
 
 
 REASON = "the provider changed the model (served_model x-1 → x-2)"
@@ -197,7 +165,7 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
         if cause.kind in ("alarm", "recovered")
     ]
     assert told == [
-        ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (none shown)."),
+        ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (none shown).")
     ]
     # what stands is told as what moved
     assert summary_of(Warehouse(path), runs[2]).causes[0].kind == "regressed"
@@ -212,23 +180,6 @@ def test_of_several_comparisons_the_newest_night_counts_and_a_baseline_only_with
     assert last_comparable([pinned, older, night]) == [night]
     assert last_comparable([pinned]) == [pinned]
     assert last_comparable([]) == []
-
-
-def test_a_summary_is_plain_data(ordinary: Reported) -> None:
-    assert set(dataclasses.asdict(_of(ordinary))) == {
-        "audit_run_id",
-        "audit_id",
-        "outcome",
-        "compared_with",
-        "causes",
-        "unread",
-        "read_differently",
-        "breaking",
-        "worst",
-        "example",
-        "better",
-        "next_command",
-    }
 
 
 def test_a_run_that_is_not_complete_goes_on_with_run() -> None:

@@ -19,20 +19,9 @@ LABELS = ["true", "false"]
 
 
 def row(model: str, answer: str, n: int, label: str | None = None) -> Row:
-    return {
-        "task_id": "t",
-        "model_id": model,
-        "strategy": "simple",
-        "answer": answer,
-        "label": label,
-        "gold_label": None,
-        "n": n,
-        "is_unread": label is None,
-        "n_unread": 7,
-        "n_answers": 17,
-        "labels": LABELS,
-        "reader": '"label_in_text"',
-    }
+    of = {"task_id": "t", "model_id": model, "strategy": "simple", "labels": LABELS, "reader": '"label_in_text"'}
+    read = {"answer": answer, "label": label, "gold_label": None, "is_unread": label is None}
+    return {**of, **read, "n": n, "n_unread": 7, "n_answers": 17}
 
 
 def test_groups_of_which_most_answers_are_unread_are_named() -> None:

@@ -124,9 +124,3 @@ def test_whole_texts_go_beyond_an_excerpt(hostile: Reported) -> None:
     assert "in full, up to 20,000 characters each and 2 MB in all" in page
     longest = max(map(len, __import__("re").findall(r"x{50,}|z{50,}", page)), default=0)
     assert longest == 0 or 301 < longest <= MOST
-
-
-def test_dim_tasks_says_which_task_is_sensitive(ordinary: Reported) -> None:
-    _, rows = table(ordinary.warehouse, "select task_id, is_sensitive from marts.dim_tasks")
-    assert rows
-    assert {is_sensitive for _, is_sensitive in rows} == {False}

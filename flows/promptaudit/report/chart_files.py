@@ -20,7 +20,7 @@ from promptaudit.report.charts.plot import PADDING, plotted
 from promptaudit.report.charts.scales import FONT_SIZE, fitted, width_of
 from promptaudit.report.data import ReportData
 from promptaudit.report.page import sections
-from promptaudit.report.sections.room import unlimited
+from promptaudit.report.sections.section import unlimited
 from promptaudit.report.table_files import as_csv, as_latex
 from promptaudit.system.display.figures import shown
 from promptaudit.system.display.spreadsheet import CsvRows, number_or_cell

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from promptaudit.report.blocks.blocks import by
+from promptaudit.system.display.variant_names import word_for
 from promptaudit.warehouse import Row
 
 if TYPE_CHECKING:
@@ -47,6 +49,29 @@ class ReportData:
     references: list[Row] = field(default_factory=list)
     of_sections: Mapping[str, list[Row]] = field(default_factory=dict)
 
+    _by_task: dict[str, dict[str, list[Row]]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
     def __getitem__(self, name: str) -> list[Row]:
         """Returns the rows of a query that a section names; raises KeyError of one that none does."""
         return self.of_sections[name]
+
+    def of_task(self, name: str, task_id: str) -> list[Row]:
+        """Finds the rows of such a query that are about a task."""
+        if name not in self._by_task:
+            self._by_task[name] = by(self[name], "task_id")
+        return self._by_task[name].get(task_id, [])
+
+    @property
+    def reference_models(self) -> dict[str, str]:
+        """Maps each model that answers by chance or errs on purpose to which of the two it does: random or noisy."""
+        return {row["model_id"]: row["kind"] for row in self.references}
+
+    @property
+    def by_variant(self) -> dict[str, Row]:
+        """Maps the id of each prompt variant to its row."""
+        return {row["prompt_variant_id"]: row for row in self.variants}
+
+    @property
+    def word(self) -> str:
+        """What this run's variants are called in a sentence: wording or prompt."""
+        return word_for(self.variants)

@@ -13,20 +13,15 @@ from promptaudit.report import page_size
 from promptaudit.report.answers_grid import section as answers_grid
 from promptaudit.report.blocks.blocks import DrawnSection
 from promptaudit.report.blocks.filters import environment, trace_links
-from promptaudit.report.charts import parts
-from promptaudit.report.charts.parts import only, parted
 from promptaudit.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
 from promptaudit.report.data import ReportData
 from promptaudit.report.inline_script import inline
-from promptaudit.report.sections import guide, identity
-from promptaudit.report.sections.extremes import ends
-from promptaudit.report.sections.format_gate import format_gate
-from promptaudit.report.sections.gate_rules import gate_rules
-from promptaudit.report.sections.heat import heat
-from promptaudit.report.sections.nights import nights
+from promptaudit.report.page_size import only, parted
+from promptaudit.report.sections import nights, run
+from promptaudit.report.sections.scorecard import heat, samples, samples_finding
 from promptaudit.report.sections.scoring import scoring
-from promptaudit.report.sections.wavering_samples import finding as samples_finding
-from promptaudit.report.sections.wavering_samples import samples
+from promptaudit.report.sections.words import ends
+from promptaudit.report.summary_worst import Worst
 from promptaudit.system.display.figures import NAME, count, cut
 from promptaudit.warehouse import Row
 
@@ -34,6 +29,16 @@ TEMPLATE = "report.html.j2"
 SCRIPT = Path(__file__).with_name("report.js")
 MOST_SCORECARD = 120
 MOST_CAUSES = 5
+LOOKED_AT = ("prompt_variants", "sensitivity", "sensitivity_by_class", "nights")
+"""The sections whose findings stand on the first screen: wordings, samples, classes, nights."""
+SECTION_OF = {
+    "sensitivity": "sensitivity",
+    "accuracy_std_corrected": "scoring",
+    "pss_inter": "stability_by_wording",
+    "micro_f1": "accuracy_by_variant",
+    "invalid_rate": "answer_formats",
+}
+"""Where the figure of the worst group has its section, by its measure."""
 NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
 
 
@@ -45,7 +50,7 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
     """
     content = sections(data)
     page = ""
-    for most in page_size.fewer(parts.MOST_GROUPS):
+    for most in page_size.fewer(page_size.MOST_GROUPS):
         first, *others = _parts(data, content, most)
         n_left_out = sum(map(len, others))
         draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
@@ -59,7 +64,7 @@ def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> l
     """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
     content = sections(data)
     pages: list[str] = []
-    for most in page_size.fewer(parts.MOST_GROUPS):
+    for most in page_size.fewer(page_size.MOST_GROUPS):
         tasks_of, pages = _parts(data, content, most), []
         rows: Sequence[int] = page_size.ROWS
         for place, tasks in enumerate(tasks_of, start=1):
@@ -104,32 +109,42 @@ def _rendered(
             n_left_out=n_left_out,
             title=cut(data.run["audit_id"], NAME),
             opening=data.summary,
+            section_of_worst=_section_of(data.summary.worst),
+            looked_at=_looked_at([*content.first, *content.others]),
+            anchors={"scorecard", "samples", *(each.anchor for each in (*content.first, *content.others))},
             most_causes=MOST_CAUSES,
             heat=heat(data),
             scorecard=_scorecard(data),
             n_scorecard=len(data.scorecard),
             scorecard_measures=_measures_of(data.scorecard),
             scope=scope(data),
-            finding_of={
-                "scorecard": _scorecard_finding(data),
-                "samples": samples_finding(data),
-                "run": identity.line(data),
-            },
+            finding_of={"scorecard": _scorecard_finding(data), "samples": samples_finding(data), "run": run.line(data)},
             first=content.first,
             sections=content.others if is_first else content.measured,
             samples=samples(data),
             no_samples=NO_SAMPLES,
-            gate=format_gate.drawn(data),
+            gate=nights.format_gate.drawn(data),
             grid_script=inline(answers_grid.SCRIPT),
-            facts=identity.facts(data),
-            identity_tables=identity.tables(data),
+            facts=run.facts(data),
+            identity_tables=run.tables(data),
             measures=content.measures,
-            conventions=guide.CONVENTIONS,
-            tracing=guide.TRACING,
+            conventions=run.CONVENTIONS,
+            tracing=run.TRACING,
             seal=data.run.get("seal"),
             script=inline(SCRIPT),
         )
     )
+
+
+def _section_of(worst: Worst | None) -> str:
+    if worst is None or worst.field is not None:
+        return "fields"
+    return "run_changes" if worst.before is not None else SECTION_OF.get(worst.measure, "scorecard")
+
+
+def _looked_at(shown: Sequence[DrawnSection]) -> list[DrawnSection]:
+    told = {each.anchor: each for each in shown if each.finding and not all(block.is_absent for block in each.blocks)}
+    return [told[anchor] for anchor in LOOKED_AT if anchor in told]
 
 
 def _scorecard(data: ReportData) -> list[Row]:
@@ -171,7 +186,7 @@ class Content:
     first: list[DrawnSection]
     of_run: list[DrawnSection]
     measured: list[DrawnSection]
-    measures: tuple[guide.Measure, ...]
+    measures: tuple[run.Measure, ...]
 
     def of(self, tasks: frozenset[str] | None) -> Content:
         """Returns it with what is measured of these tasks; None: of all."""
@@ -188,12 +203,12 @@ def sections(data: ReportData) -> Content:
     of_run = {section.name: section.drawn(data) for section in OF_RUN}
     of_run = {name: section for name, section in of_run.items() if section.blocks}
     measures = (
-        *guide.measures(),
-        *(guide.NIGHTS if nights.name in of_run else ()),
-        *(guide.SCORING if any(section.name in of_run for section in OF_JUDGES) else ()),
+        *run.measures(),
+        *(run.NIGHTS if nights.nights.name in of_run else ()),
+        *(run.SCORING if any(section.name in of_run for section in OF_JUDGES) else ()),
     )
     # what a run with judges was made for stands before the scorecard
-    names = [gate_rules.name, *([scoring.name] if data.judging.comparisons else [])]
+    names = [nights.gate_rules.name, *([scoring.name] if data.judging.comparisons else [])]
     first = [of_run.pop(name) for name in names if name in of_run]
     measured = [(section, section.drawn(data)) for section in OF_TASKS]
     return Content(

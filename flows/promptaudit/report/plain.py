@@ -11,7 +11,7 @@ from promptaudit.report.blocks.cells import Cell, Printed, Traced, cells_of, par
 from promptaudit.report.charts.drawing import undrawn
 from promptaudit.report.data import ReportData
 from promptaudit.report.page import scope, sections
-from promptaudit.report.sections.format_gate import format_gate
+from promptaudit.report.sections.nights import format_gate
 from promptaudit.report.summary import Summary
 from promptaudit.system.display.figures import NAME, cut, shown, when
 from promptaudit.system.display.markdown import cell, code, table

@@ -10,8 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from promptaudit.evidence.trace.gather import trace
+from promptaudit.report.answers_grid.content import MOST_SIGN, signs_of
+from promptaudit.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
 from promptaudit.report.answers_grid.section import AnswersGrid, answers_grid
 from promptaudit.report.gather import gather
 from promptaudit.system.display.policy import Policy
@@ -147,3 +151,54 @@ def test_the_trace_of_a_cell_is_of_its_answer(judged: Reported) -> None:
 def test_packing_twice_gives_the_same(name: str, request: pytest.FixtureRequest) -> None:
     run: Reported = request.getfixturevalue(name)
     assert grid_of(run).packed == grid_of(run).packed
+
+
+@pytest.mark.parametrize(
+    ("labels", "signs"),
+    [
+        (("A", "B", "10"), ["A", "B", "10"]),
+        (("red", "green", "blue", "none of these"), ["R", "G", "B", "N"]),
+        (("positive", "neutral", "negative"), ["A", "B", "C"]),  # two begin with the same two letters
+        (("number", "naming"), ["Nu", "Na"]),
+        (("<b>x</b>", "<b>y</b>"), ["Bx", "By"]),
+        (("<<<>>>", "אדום", "red"), ["A", "B", "C"]),
+        ((), []),
+    ],
+)
+def test_signs_are_the_labels_their_first_letters_or_their_places(labels: tuple[str, ...], signs: list[str]) -> None:
+    assert signs_of(labels) == signs
+
+
+@given(st.lists(st.text(min_size=1, max_size=12), unique=True, max_size=900))
+def test_no_two_labels_share_a_sign(labels: list[str]) -> None:
+    signs = signs_of(labels)
+    assert len(set(signs)) == len(signs) == len(labels)
+    assert all(0 < len(sign) <= MOST_SIGN and sign.isprintable() for sign in signs)
+
+
+def sample(**given: Any) -> dict[str, Any]:
+    return {"input": None, "fields": None, **given}
+
+
+def test_what_is_invisible_is_escaped_and_lines_stay() -> None:
+    assert visible("a\r\nb\n\tc\u202e\x00", 20) == "a\nb\n\\tc\\u202e\\x00"
+    assert visible("abcdef", 3) == "abc…"
+
+
+def test_each_piece_between_placeholders_is_cut_for_itself() -> None:
+    prompt = json.dumps(
+        [{"role": "system", "content": "be brief"}, {"role": "user", "content": "x" * 9 + "{input}" + "y" * 9}]
+    )
+    assert messages_of({"prompt": prompt}, 4) == [["system", "be b…"], ["user", "xxxx…{input}yyyy…"]]
+
+
+@pytest.mark.parametrize("prompt", [None, "", "no JSON", '"text"', "{}", "[1, null]", "[[1]]"])
+def test_a_prompt_that_is_none_has_no_messages(prompt: str | None) -> None:
+    assert messages_of({"prompt": prompt}, 300) == []
+    assert options_of({"template": prompt}, 300) is None
+    assert filled_with(sample(fields=prompt), 300) == {}
+
+
+def test_a_sample_puts_in_its_text_and_its_columns() -> None:
+    filled = filled_with(sample(input="which?", fields='{"hint": "b\\u0000", "none": null}'), 300)
+    assert filled == {"hint": "b\\x00", "input": "which?", "question": "which?"}

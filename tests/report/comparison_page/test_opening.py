@@ -9,12 +9,9 @@ import pytest
 
 from promptaudit.marts.comparison.result import ComparedRun, RunComparison
 from promptaudit.report.blocks.cells import plain
-from promptaudit.report.comparison_page.gather import ComparisonData, Side
-from promptaudit.report.comparison_page.heat import MOST_CELLS, heat
-from promptaudit.report.comparison_page.largest import largest_of, ranked
-from promptaudit.report.comparison_page.opening import next_command, verdict_of
-from promptaudit.report.comparison_page.page import title_of
-from promptaudit.report.comparison_page.sections import sections
+from promptaudit.report.comparison_page.gather import ComparisonData, Side, largest_of, ranked
+from promptaudit.report.comparison_page.page import next_command, title_of, verdict_of
+from promptaudit.report.comparison_page.sections import MOST_CELLS, heat, sections
 from promptaudit.system.display.compared import RunsCompared
 
 ID = "0123456789abcdef0123456789abcdef"
@@ -23,30 +20,19 @@ ID = "0123456789abcdef0123456789abcdef"
 def row(
     measure: str, verdict: str, difference: float | None = None, base: float = 0.5, **others: Any
 ) -> dict[str, Any]:
-    around = (None, None) if difference is None else (difference - 0.01, difference + 0.01)
-    found = dict.fromkeys(RunsCompared.__dataclass_fields__) | {
+    low, high = (None, None) if difference is None else (difference - 0.01, difference + 0.01)
+    found = dict.fromkeys(RunsCompared.__dataclass_fields__)
+    found |= {
         "comparison_id": ID,
         "base_run_id": "b" * 32,
         "candidate_run_id": "c" * 32,
-        "base_model_id": "m",
-        "base_strategy": "s",
         "model_id": "m",
         "task_id": "t",
-        "strategy": "s",
-        "measure": measure,
-        "verdict": verdict,
-        "base": base,
-        "candidate": None if difference is None else base + difference,
-        "difference": difference,
-        "difference_low": around[0],
-        "difference_high": around[1],
-        "p_value": 0.01,
-        "q_value": 0.02,
-        "min_effect": 0.02,
-        "detectable_difference": 0.1,
-        "reason": "why not",
-        "cause": "nothing_changed",
     }
+    found |= {"strategy": "s", "base_model_id": "m", "base_strategy": "s", "measure": measure, "verdict": verdict}
+    found |= {"base": base, "candidate": None if difference is None else base + difference, "difference": difference}
+    found |= {"difference_low": low, "difference_high": high, "p_value": 0.01, "q_value": 0.02, "min_effect": 0.02}
+    found |= {"detectable_difference": 0.1, "reason": "why not", "cause": "nothing_changed"}
     return {**found, **others}
 
 
@@ -57,44 +43,20 @@ def data(
         ComparedRun(audit_run_id=letter * 32, audit_id=audit, started_at=datetime(2026, 11, 25, tzinfo=UTC))
         for letter, audit in zip("bc", audits, strict=True)
     ]
-    base, candidate = (
-        Side(name=name, run=run, called=model)
-        for name, run, model in zip(("base", "candidate"), runs, models or (None, None), strict=True)
-    )
+    named = zip(("base", "candidate"), runs, models or (None, None), strict=True)
+    base, candidate = (Side(name=name, run=run, called=model) for name, run, model in named)
     comparison = RunComparison(comparison_id=ID, runs=runs, measures=measures, changes=[], flips=[], moved=[])
-    return ComparisonData(
-        comparison=comparison,
-        sides=(base, candidate),
-        causes=[],
-        largest=largest_of(measures),
-        moved=None,
-        example=None,
-    )
+    sides, largest = (base, candidate), largest_of(measures)
+    return ComparisonData(comparison=comparison, sides=sides, causes=[], largest=largest, moved=None, example=None)
 
 
 @pytest.mark.parametrize(
     ("verdicts", "state", "reason"),
     [
-        (
-            ["regressed", "improved", "none_shown"],
-            "regressed",
-            "",
-        ),
-        (
-            ["improved", "changed"],
-            "improved",
-            "",
-        ),
-        (
-            ["changed"],
-            "changed",
-            "",
-        ),
-        (
-            ["none_shown", "none_shown", "not_comparable"],
-            "none shown",
-            "",
-        ),
+        (["regressed", "improved", "none_shown"], "regressed", ""),
+        (["improved", "changed"], "improved", ""),
+        (["changed"], "changed", ""),
+        (["none_shown", "none_shown", "not_comparable"], "none shown", ""),
         (["not_comparable", "not_judged"], "not comparable", "No measure could be tested: why not."),
         (["not_judged"], "not comparable", "No measure could be tested."),
     ],
@@ -110,11 +72,8 @@ def test_the_verdict_is_the_gravest_and_says_how_many_came_out_how(
 
 def test_the_largest_difference_is_beyond_chance_where_any_is_and_no_cost_where_an_answer_differs() -> None:
     moved = row("micro_f1", "regressed", -0.06)
-    others = [
-        row("sensitivity", "none_shown", 0.4),
-        row("cost_usd", "regressed", 7.0, base=1.0),
-        row("label_churn", "changed", 0.3),
-    ]
+    others = [row("sensitivity", "none_shown", 0.4), row("cost_usd", "regressed", 7.0, base=1.0)]
+    others.append(row("label_churn", "changed", 0.3))
     largest = largest_of([*others, moved])
     assert largest is not None
     assert largest.row == moved
@@ -161,16 +120,13 @@ def test_the_title_says_which_two(given: dict[str, Any], title: str) -> None:
 
 
 def test_the_picture_has_a_shade_for_verdict_and_size_and_a_dash_for_what_cannot_be_compared() -> None:
-    drawn = heat(
-        [
-            row("micro_f1", "regressed", -0.06),
-            row("sensitivity", "none_shown", 0.3),
-            row("pss_inter", "not_comparable"),
-            row("sensitivity", "improved", -0.2, strategy="r"),
-            row("cost_usd", "regressed", 0.04, base=1.0, strategy="r"),
-            row("micro_f1", "changed", 0.01, task_id="u"),
-        ]
-    )
+    rows = [
+        row("micro_f1", "regressed", -0.06),
+        row("sensitivity", "none_shown", 0.3),
+        row("pss_inter", "not_comparable"),
+    ]
+    rows += [row("sensitivity", "improved", -0.2, strategy="r"), row("micro_f1", "changed", 0.01, task_id="u")]
+    drawn = heat([*rows, row("cost_usd", "regressed", 0.04, base=1.0, strategy="r")])
     assert [name for name, _ in drawn.columns] == ["Sensitivity", "micro-F1", "cost_usd"]
     assert [
         (line.heading, line.name, [None if cell is None else (cell.shade, plain(cell.figure)) for cell in line.cells])
@@ -199,26 +155,11 @@ def test_a_picture_of_many_groups_has_those_that_differ_most() -> None:
 
 
 def test_headings_of_what_is_folded_say_what_is_found() -> None:
-    change = {
-        "what": "reader",
-        "model_id": None,
-        "task_id": "t",
-        "cause": "we_changed_the_scoring",
-        "base": None,
-        "candidate": "x",
-    }
-    flip = {
-        "comparison_id": ID,
-        "model_id": "m",
-        "task_id": "t",
-        "strategy": "s",
-        "sample_id": "1",
-        "flip": "became_wrong",
-        "base_share_right": 1.0,
-        "candidate_share_right": 0.0,
-        "base_largest_share": 1.0,
-        "candidate_largest_share": 1.0,
-    }
+    change = {"what": "reader", "model_id": None, "task_id": "t", "cause": "we_changed_the_scoring"}
+    change |= {"base": None, "candidate": "x"}
+    flip = {"comparison_id": ID, "model_id": "m", "task_id": "t", "strategy": "s", "sample_id": "1"}
+    flip |= {"flip": "became_wrong", "base_share_right": 1.0, "candidate_share_right": 0.0}
+    flip |= {"base_largest_share": 1.0, "candidate_largest_share": 1.0}
     measures = [
         row("micro_f1", "regressed", -0.06),
         row("pss_inter", "not_comparable", reason="other label set"),

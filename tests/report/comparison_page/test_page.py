@@ -248,26 +248,15 @@ def test_the_index_of_pages_lists_it_and_no_other(
     assert own.page.name not in index_of(Warehouse(own.warehouse))
 
 
-def test_it_is_written_again_where_it_is_there_alone(compared: Compared, tmp_path: Path) -> None:
+def test_it_is_written_again_where_it_is_there_and_goes_without_rows(compared: Compared, tmp_path: Path) -> None:
     own = copied(compared, tmp_path)
     warehouse = Warehouse(own.warehouse)
     own.page.write_text("cut short", encoding="utf-8")
     write_again(warehouse, [own.comparison_id, "0" * 32])
     assert own.html == compared.html
-    own.page.unlink()
-    write_again(warehouse, [own.comparison_id])
-    assert not own.page.exists()
-
-
-def test_a_page_goes_whose_comparison_has_no_rows_any_more(compared: Compared, tmp_path: Path) -> None:
-    own = copied(compared, tmp_path)
-    warehouse = Warehouse(own.warehouse)
     with duckdb.connect(str(warehouse.published.path)) as con:
         con.execute("delete from marts.rpt_run_comparisons where comparison_id = ?", [own.comparison_id])
-    write_again(warehouse, [own.comparison_id])
-    assert not own.page.exists()
-
-
-def test_a_comparison_without_rows_has_no_page(compared: Compared) -> None:
-    warehouse = Warehouse(compared.warehouse)
+    for _ in range(2):  # the second time it is not there
+        write_again(warehouse, [own.comparison_id])
+        assert not own.page.exists()
     assert write_page(warehouse, run_comparison(warehouse, "0" * 32)) is None

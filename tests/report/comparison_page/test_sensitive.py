@@ -49,16 +49,12 @@ def own(compared: Compared, hostile_compared: Compared, tmp_path: Path) -> Compa
                 "measure_version from marts.rpt_run_comparisons where comparison_id = $id limit 1",
                 {"what": what, "before": BASE, "after": CANDIDATE, "id": own.comparison_id},
             )
-        con.execute(
-            "insert into marts.dim_tasks by name select * replace ($base as audit_run_id, $card as card) "
-            "from marts.dim_tasks where task_id = 'colours' and audit_run_id <> $base limit 1",
-            {"base": base, "card": SENSITIVE},
-        )
-        con.execute(
-            "insert into raw.tasks by name select * replace ($base as audit_run_id, $card as card) "
-            "from raw.tasks where task_id = 'colours' and audit_run_id <> $base limit 1",
-            {"base": base, "card": SENSITIVE},
-        )
+        for mart in ("marts.dim_tasks", "raw.tasks"):
+            con.execute(
+                f"insert into {mart} by name select * replace ($base as audit_run_id, $card as card) "
+                f"from {mart} where task_id = 'colours' and audit_run_id <> $base limit 1",
+                {"base": base, "card": SENSITIVE},
+            )
     return own
 
 

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import pytest
+from rich.console import Console, Group
 
 from promptaudit.query.history.nights import NightRun, Nights
 from promptaudit.report.blocks.cells import plain
 from promptaudit.report.contents import SECTIONS
 from promptaudit.report.gather import gather
 from promptaudit.report.page import _scorecard_finding
-from promptaudit.report.sections.accuracy_by_variant import accuracy_by_variant
-from promptaudit.report.sections.heat import heat
-from promptaudit.report.sections.measures_by_wordings import measures_by_wordings
-from promptaudit.report.sections.prompt_variants import prompt_variants
+from promptaudit.report.sections.answers import missing_answers
+from promptaudit.report.sections.nights import format_gate
+from promptaudit.report.sections.scorecard import heat
+from promptaudit.report.sections.scorecard import samples_finding as of_samples
 from promptaudit.report.sections.section import Section
-from promptaudit.report.sections.sensitivity import sensitivity
-from promptaudit.report.sections.sensitivity_by_class import sensitivity_by_class
-from promptaudit.report.sections.stability_across_tasks import stability_across_tasks
-from promptaudit.report.sections.stability_by_model import stability_by_model
-from promptaudit.report.sections.stability_by_wording import stability_by_wording
-from promptaudit.report.sections.wavering_samples import finding as of_samples
+from promptaudit.report.sections.sensitivity import measures_by_wordings, sensitivity, sensitivity_by_class
+from promptaudit.report.sections.stability import stability_across_tasks, stability_by_model, stability_by_wording
+from promptaudit.report.sections.wordings import accuracy_by_variant, finding, prompt_variants
+from promptaudit.report.terminal import scorecard
+from promptaudit.report.terminal.tables import printed
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
+from tests.report.sections.test_sections_across_tasks import report_data
 from tests.report.sections.test_sections_across_tasks import report_data as data
 
 RUN = {"audit_run_id": "r"}
@@ -121,14 +123,8 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
         measures_by_wordings=[group("m", n_wordings=n, sensitivity=n / 10) for n in (2, 5)],
     )
     of_sections = (
-        prompt_variants,
-        accuracy_by_variant,
-        stability_by_wording,
-        sensitivity,
-        sensitivity_by_class,
-        measures_by_wordings,
-        stability_across_tasks,
-        stability_by_model,
+        *(prompt_variants, accuracy_by_variant, stability_by_wording, sensitivity, sensitivity_by_class),
+        *(measures_by_wordings, stability_across_tasks, stability_by_model),
     )
     told = [*(section.finding(of) for section in of_sections), of_samples(of), *heat(of).notes]
     assert all("prompt" in sentence for sentence in told), told
@@ -175,10 +171,7 @@ def test_the_picture_has_a_cell_a_group_and_the_last_comparable_night_beside_it(
     assert [
         (line.name, [None if cell is None else (cell.shade, plain(cell.figure)) for cell in line.cells])
         for line in drawn.lines
-    ] == [
-        ("a", [("h3", "0.300"), ("h5", "0.700")]),
-        ("b", [("h0", "0.010"), None]),
-    ]
+    ] == [("a", [("h3", "0.300"), ("h5", "0.700")]), ("b", [("h0", "0.010"), None])]
     cells = [line.cells[0] for line in drawn.lines]
     # of b the night before asked other wordings
     assert [None if cell is None else [plain(below) for below in cell.below] for cell in cells] == [
@@ -204,3 +197,99 @@ def test_a_figure_of_answers_that_are_mostly_invalid_says_so() -> None:
         ["[0.200, 0.200]"],
     ]
     assert "so the figure is about them where most answers are invalid" in drawn.notes[0]
+
+
+def failed(**of: Any) -> dict[str, Any]:
+    return {"model_id": "m", "task_id": "t", "expectation": "c", "reason": "r", "action": "warned", "n_failed": 3, **of}
+
+
+def test_a_check_of_all_answers_together_is_of_all_and_one_of_a_variant_that_is_gone_of_nobody_known() -> None:
+    checks = [failed(model_id=None, task_id=None, prompt_variant_id=None, action="failed")]
+    checks += [failed(prompt_variant_id="v"), failed(prompt_variant_id="gone")]
+    variant = {"prompt_variant_id": "v", "strategy": "simple", "variant_index": 2}
+    variant |= dict.fromkeys(("paraphrase_temperature", "variation", "setting"))
+    data = report_data(n_checks=7, failed_checks=checks, variants=[variant], not_derived=[{"n": 0}])
+    (block,) = format_gate.drawn(data).blocks
+    assert block.notes == ["3 of 7 checks failed."]
+    rows = [list(row[:4]) for row in block.tables[0].rows]
+    assert rows == [["all"] * 4, ["m", "t", "simple", "2"], ["m", "t", "?", "?"]]
+
+
+BOUNDS = {
+    "sensitivity": (0.412, 0.25),
+    "consistency": (None, None),
+    "micro_f1": (0.5, 0.625),
+    "invalid_rate": (0.2, 0.1),
+}
+GAPS = {f"{name}_if_missing_{end}": own[k] for name, own in BOUNDS.items() for k, end in enumerate(("na", "modal"))}
+
+
+def gaps_row(model: str, **columns: Any) -> dict[str, Any]:
+    of = {"audit_run_id": "r", "model_id": model, "task_id": "t", "strategy": "simple", "n_planned": 1200}
+    of |= {"n_landed": 1100, "n_error": 5, "n_samples": 39, "n_samples_planned": 40, "n_variants": 30}
+    figures = {"sensitivity": 0.3, "consistency": None, "micro_f1": 0.55, "invalid_rate": 0.12}
+    return {**of, "n_variants_answered": 30, "n_variants_breaking": 0, **figures, **dict.fromkeys(GAPS), **columns}
+
+
+def test_the_section_stands_only_where_answers_are_missing() -> None:
+    assert missing_answers.drawn(report_data(scorecard=[gaps_row("whole")])).blocks == []
+    (block,) = missing_answers.drawn(report_data(scorecard=[gaps_row("whole"), gaps_row("gaps", **GAPS)])).blocks
+    (found,) = block.tables
+    assert [[plain(cell) for cell in line] for line in found.rows] == [
+        ["gaps", "simple", "Sensitivity", "105", "0.300", "0.412", "0.250"],
+        ["gaps", "simple", "micro-F1", "105", "0.550", "0.500", "0.625"],
+        ["gaps", "simple", "Invalid rate", "105", "12.0 %", "20.0 %", "10.0 %"],
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_the_terminal_has_both_bounds(width: int) -> None:
+    assert scorecard.missing_answers([gaps_row("whole")]) == []
+    (table,) = scorecard.missing_answers([gaps_row("gaps", **GAPS)])
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(Group(*printed(table, width)))
+    for figure in ("105", "0.412", "0.250", "0.500", "0.625", "20.0 %", "10.0 %"):
+        assert figure in out.getvalue()
+    assert table.lines[0].cells[2] == "–"
+
+
+def test_samples_measured_stand_before_those_planned_where_they_differ() -> None:
+    assert scorecard.size(gaps_row("m")) == "39 of 40 × 30"
+    assert scorecard.size(gaps_row("m", n_samples=40)) == "40 × 30"
+    assert (
+        scorecard.size(gaps_row("m", n_variants_answered=29, n_variants_breaking=4)) == "39 of 40 × 29 of 30, 4 break"
+    )
+
+
+def kind_row(variation: str, verdict: str, effect: float | None = 0.2, **of: Any) -> dict[str, Any]:
+    low, high = (None, None) if effect is None else (effect - 0.1, effect + 0.1)
+    ends = {"effect_low": low, "effect_high": high}
+    names = {"model_id": "m", "task_id": "t", "strategy": "simple"}
+    return {**names, "variation": variation, "verdict": verdict, "effect": effect, **ends, **of}
+
+
+def test_the_largest_effect_that_is_named_comes_first() -> None:
+    rows = [
+        kind_row("wording", "not_told", 0.3),
+        kind_row("option_order", "moves_most", 0.2),
+        kind_row("format", "moves_most", 0.4, model_id="n\u202ex"),
+        kind_row("wording", "moves", 0.6, model_id="n"),
+    ]
+    assert (
+        finding(rows) == "Format moves answers of n\\u202ex most, 0.400 [0.300, 0.500] beyond repeating; 1 more below"
+    )
+    of_two_tasks = [kind_row("option_order", "moves_most", 0.2), kind_row("format", "not_told", task_id="u")]
+    assert finding(of_two_tasks) == "Option order moves answers of m on t most, 0.200 [0.100, 0.300] beyond repeating"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "effect", "said"),
+    [
+        (("not_told", "not_told"), 0.01, "No kind of variation is told from repeating"),
+        (("moves", "moves"), 0.2, "A and b move answers, none told from all others"),
+        (("not_measured", "not_told"), 0.2, "No kind of variation is told from repeating"),
+        (("not_measured", "not_measured"), None, "Not measured without repetitions"),
+    ],
+)
+def test_no_kind_is_named_that_is_not_told(verdicts: tuple[str, str], effect: float | None, said: str) -> None:
+    assert finding([kind_row(kind, verdict, effect) for kind, verdict in zip("ab", verdicts, strict=True)]) == said

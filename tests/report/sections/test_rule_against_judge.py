@@ -13,7 +13,7 @@ from promptaudit.report.sections.rule_against_judge import (
     vouched,
     why_no_share,
 )
-from promptaudit.report.terminal.rule_against_judge import vouching
+from promptaudit.report.terminal.scorecard import vouching
 from promptaudit.udfs.templates.rule_against_judge import rule_against_judge
 from promptaudit.udfs.templates.spread import spread
 
@@ -22,41 +22,16 @@ N_SAMPLES, N_VARIANTS, N_RESAMPLES = 200, 12, 400
 
 def row(**changes: Any) -> dict[str, Any]:
     """A row of rpt_rule_against_judge: a spread of .2 under the rule, .01 under an unverified judge, 95 % of it removed."""
-    return {
-        "model_id": "m",
-        "task_id": "t",
-        "rule": "token_f1",
-        "judge": "judge:j",
-        "n_variants": 12,
-        "n_samples": 200,
-        "spread_rule": 0.2,
-        "spread_rule_low": 0.15,
-        "spread_rule_high": 0.25,
-        "spread_judge": 0.01,
-        "spread_judge_low": 0.0,
-        "spread_judge_high": 0.02,
-        "difference": 0.19,
-        "difference_low": 0.14,
-        "difference_high": 0.24,
-        "share_removed": 0.95,
-        "share_removed_low": 0.9,
-        "share_removed_high": 1.0,
-        "spread_judge_rectified": None,
-        "difference_rectified": None,
-        "difference_rectified_low": None,
-        "difference_rectified_high": None,
-        "share_removed_rectified": None,
-        "share_removed_rectified_low": None,
-        "share_removed_rectified_high": None,
-        "spread_judge_rectified_low": None,
-        "accuracy_rectified": None,
-        "n_ruled": 0,
-        "judge_state": "judge_unverified",
-        "error_rate_right": 0.0,
-        "error_rate_wrong": 0.05,
-        "error_rate_blank": None,
-        "error_rate_injected": None,
-    } | changes
+    of = {"model_id": "m", "task_id": "t", "rule": "token_f1", "judge": "judge:j", "n_variants": 12, "n_samples": 200}
+    known = {"spread_rule": (0.2, 0.15, 0.25), "spread_judge": (0.01, 0.0, 0.02), "difference": (0.19, 0.14, 0.24)}
+    known |= {"share_removed": (0.95, 0.9, 1.0)}
+    figures = {f"{name}{end}": own[k] for name, own in known.items() for k, end in enumerate(("", "_low", "_high"))}
+    unknown = [f"{name}_rectified{end}" for name in ("difference", "share_removed") for end in ("", "_low", "_high")]
+    unknown += ["spread_judge_rectified", "spread_judge_rectified_low", "accuracy_rectified"]
+    errors = {"error_rate_right": 0.0, "error_rate_wrong": 0.05, "error_rate_blank": None, "error_rate_injected": None}
+    return (
+        {**of, **figures, **dict.fromkeys(unknown), "n_ruled": 0, "judge_state": "judge_unverified"} | errors | changes
+    )
 
 
 def world(seed: int, phrasing: float, effect: float, judge_errs: float = 0.0) -> dict[str, Any]:
@@ -154,20 +129,10 @@ def test_a_finding_follows_the_intervals(changes: dict[str, Any], expected: str)
 
 def test_a_verified_judge_is_read_by_its_rectified_figures() -> None:
     # people see twice the judge's spread, as large as the rule's
-    rectified = {
-        "judge_state": "verified",
-        "n_ruled": 600,
-        "spread_judge": 0.1,
-        "spread_judge_low": 0.05,
-        "spread_judge_rectified": 0.2,
-        "spread_judge_rectified_low": 0.1,
-        "difference_rectified": 0.0,
-        "difference_rectified_low": -0.1,
-        "difference_rectified_high": 0.1,
-        "share_removed_rectified": 0.0,
-        "share_removed_rectified_low": -0.5,
-        "share_removed_rectified_high": 0.4,
-    }
+    rectified = {"judge_state": "verified", "n_ruled": 600, "spread_judge": 0.1, "spread_judge_low": 0.05}
+    rectified |= {"spread_judge_rectified": 0.2, "spread_judge_rectified_low": 0.1, "difference_rectified": 0.0}
+    rectified |= {"difference_rectified_low": -0.1, "difference_rectified_high": 0.1, "share_removed_rectified": 0.0}
+    rectified |= {"share_removed_rectified_low": -0.5, "share_removed_rectified_high": 0.4}
     assert finding(row(**rectified)) == "stays"
     assert "0.200 under the judge" in conclusion(row(**rectified))
     removed = rectified | {
@@ -184,20 +149,14 @@ def test_a_verified_judge_is_read_by_its_rectified_figures() -> None:
 
 
 def test_a_judge_whose_errors_make_a_spread() -> None:
-    rectified = {
-        "judge_state": "verified",
-        "n_ruled": 800,
-        "spread_judge": 0.06,
-        "spread_judge_low": 0.04,
+    rectified = {"judge_state": "verified", "n_ruled": 800, "spread_judge": 0.06, "spread_judge_low": 0.04}
+    rectified |= {
         "spread_judge_rectified": 0.01,
         "spread_judge_rectified_low": 0.0,
         "spread_judge_rectified_high": 0.03,
-        "difference_rectified_low": 0.1,
-        "difference_rectified_high": 0.2,
-        "share_removed_rectified": 0.95,
-        "share_removed_rectified_low": 0.8,
-        "share_removed_rectified_high": 1.0,
     }
+    rectified |= {"difference_rectified_low": 0.1, "difference_rectified_high": 0.2, "share_removed_rectified": 0.95}
+    rectified |= {"share_removed_rectified_low": 0.8, "share_removed_rectified_high": 1.0}
     assert finding(row(**rectified)) == "most"
     # the spread that its harshness makes is none of the answers'
     none = {"spread_rule_low": 0.0, "difference_rectified_low": -0.01}

@@ -22,17 +22,17 @@ from promptaudit.report.blocks.cells import Cell, parts, plain
 from promptaudit.report.blocks.filters import lines
 from promptaudit.report.chart_files import _as_svg, _charts, _colours
 from promptaudit.report.charts.drawing import Drawing
-from promptaudit.report.charts.parts import only
 from promptaudit.report.data import ReportData
 from promptaudit.report.gather import OF_SECTIONS
 from promptaudit.report.gather_answers import GridAnswers
 from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.page_size import only
 from promptaudit.report.plain import _table as as_markdown
-from promptaudit.report.sections.measures_across_tasks import measures_across_tasks
-from promptaudit.report.sections.room import Room, unlimited
-from promptaudit.report.sections.scoring_across_tasks import scoring_across_tasks
+from promptaudit.report.sections.scorecard import measures_across_tasks
+from promptaudit.report.sections.scoring import scoring_across_tasks
+from promptaudit.report.sections.section import Room, unlimited
 from promptaudit.report.sections.sensitivity import CEILING, sensitivity
-from promptaudit.report.sections.stability_across_tasks import stability_across_tasks
+from promptaudit.report.sections.stability import SCOPES, stability_across_tasks
 from promptaudit.report.summary import Outcome, Summary
 from promptaudit.report.table_files import as_csv, as_latex
 from promptaudit.system.display.policy import Texts
@@ -69,20 +69,10 @@ def replaced(data: ReportData, **rows: Any) -> ReportData:
 
 
 def empty_summary() -> Summary:
-    return Summary(
-        audit_run_id="run",
-        audit_id="audit",
-        outcome=Outcome(state="no gate", word="No gate", reason=""),
-        compared_with=None,
-        causes=(),
-        unread=(),
-        read_differently=(),
-        breaking=(),
-        worst=None,
-        example=None,
-        better=None,
-        next_command="promptaudit run",
-    )
+    nothing = dict.fromkeys(each.name for each in dataclasses.fields(Summary))
+    several = dict.fromkeys(("causes", "unread", "read_differently", "breaking"), ())
+    outcome = Outcome(state="no gate", word="No gate", reason="")
+    return Summary(**{**nothing, **several, "outcome": outcome, "next_command": "promptaudit run"})  # type: ignore[arg-type]
 
 
 def measured(measure: str, task: str, values: Mapping[str, float | None], *, unread: str = "") -> list[Row]:
@@ -90,19 +80,13 @@ def measured(measure: str, task: str, values: Mapping[str, float | None], *, unr
     direction = "lower" if measure == "sensitivity" else "higher"
     known = [value for model, value in values.items() if value is not None and model != "chance"]
     best = (min if direction == "lower" else max)(known)
+    of = {**RUN, "task_id": task, "strategy": "simple", "measure": measure, "direction": direction, "rank_in_row": None}
+    of |= {"value_low": None, "value_high": None, "value_std": None if measure.startswith("pss") else 0.125}
     return [
         {
-            **RUN,
-            "task_id": task,
-            "strategy": "simple",
-            "measure": measure,
+            **of,
             "model_id": model,
-            "direction": direction,
             "value": value,
-            "value_low": None,
-            "value_high": None,
-            "value_std": None if measure.startswith("pss") else 0.125,
-            "rank_in_row": None,
             "n_ranked": len(known),
             "n_variants_measured": 8,
             "is_best": len(known) > 1 and model != "chance" and value == best,
@@ -195,20 +179,17 @@ def test_what_two_labels_reach_at_most_stands_at_sensitivity(labels: list[str], 
 
 def test_each_figure_is_that_of_its_row() -> None:
     data = across()
-    for table in the_block(measures_across_tasks.drawn(data)).tables:
+    values = {
+        figure_id("rpt_measures_across_tasks", row, "value"): row["value"] for row in data["measures_across_tasks"]
+    }
+    tables = the_block(measures_across_tasks.drawn(data)).tables
+    for table in tables:
         cells = [part for row in table.rows for cell in row for part in parts(cell) if isinstance(part, Cell)]
-        names = {
-            figure_id("rpt_measures_across_tasks", row, "value"): row["value"] for row in data["measures_across_tasks"]
-        }
-        for cell in cells:
-            if ".value." in cell.figure:
-                assert cell.value == names[cell.figure]
+        assert all(cell.value == values[cell.figure] for cell in cells if ".value." in cell.figure)
         page = str(lines(table, lambda _: pytest.fail("no column of traces"), 200))
         assert re.findall(r'<span title="([^"]+)">[^/]*data-figure="\1"', page) == [cell.figure for cell in cells]
         assert page.count("<strong><data") == len(strong(table))
-    assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(
-        as_markdown(the_block(measures_across_tasks.drawn(data)).tables[0])
-    )
+    assert "| **0.250** ± 0.125 | 0.500 ± 0.125 |" in "\n".join(as_markdown(tables[0]))
 
 
 @pytest.mark.parametrize(
@@ -263,20 +244,10 @@ def stable(n_tasks: int, models: tuple[str, ...] = ("m",), strategies: tuple[str
         pss = 1 - k / 16
         group = {**RUN, "task_id": f"task {k}", "model_id": model, "strategy": strategy}
         ends = {"pss_low": pss - 0.5, "pss_high": pss}
-        scorecard.append(
-            {
-                **group,
-                "n_samples": 9,
-                "n_variants": 5,
-                "n_repetitions": 3,
-                "sensitivity": 0.5,
-                **{
-                    f"{name}_{scope}{end}": value
-                    for scope in ("intra", "inter")
-                    for name, end, value in (("pss", "", pss), ("pss", "_low", pss - 0.5), ("pss", "_high", pss))
-                },
-            }
-        )
+        sizes = {"n_samples": 9, "n_variants": 5, "n_repetitions": 3, "sensitivity": 0.5}
+        figures = {"pss": pss, **ends}
+        both = {name.replace("pss", f"pss_{scope}"): figure for scope in SCOPES for name, figure in figures.items()}
+        scorecard.append({**group, **sizes, **both})
         common = {**group, **ends, "annotation_filter": "labels_and_na", "pss": pss}
         stabilities += [
             {**common, "scope": "intra", "series": "cumulative", "paraphrase_temperature": None, "n_annotators": n}
@@ -340,12 +311,7 @@ def test_each_panel_is_a_picture_named_by_what_tells_it_apart() -> None:
         of_two = list(_charts(stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail")))))
     assert [
         chart.stem.removeprefix(f"{stem}-pss-intra-by-task-") for chart in of_two if "intra-by-task" in chart.stem
-    ] == [
-        "task-0-a",
-        "task-1-a",
-        "task-0-b",
-        "task-1-b",
-    ]
+    ] == ["task-0-a", "task-1-a", "task-0-b", "task-1-b"]
 
 
 def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() -> None:
@@ -368,23 +334,24 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
 
 def scored(task: str, method: str, means: Mapping[str, float], std: float = 0.125) -> list[Row]:
     """Rows of rpt_scoring_across_tasks and of fct_scoring_sensitivity in one; the second model is the steadier one."""
+    of = {
+        **RUN,
+        "task_id": task,
+        "scoring_method": method,
+        "rule": "a rule",
+        "is_reference": False,
+        "n_ranked": len(means),
+    }
+    of |= {"mean_difference": 0.25 if "judge" in method else None, "std_difference": -0.125}
+    of |= {"fleiss_kappa": 0.5, "perfect_agreement_rate": 0.25}
     return [
         {
-            **RUN,
-            "task_id": task,
-            "scoring_method": method,
+            **of,
             "model_id": model,
             "accuracy_mean": mean,
-            "n_ranked": len(means),
             "accuracy_std_sample": std / (1 + place),
             "is_best": mean == max(means.values()),
-            "rule": "a rule",
-            "mean_difference": 0.25 if "judge" in method else None,
-            "std_difference": -0.125,
             "is_steadiest": place == len(means) - 1,
-            "is_reference": False,
-            "fleiss_kappa": 0.5,
-            "perfect_agreement_rate": 0.25,
         }
         for place, (model, mean) in enumerate(means.items())
     ]
@@ -396,35 +363,14 @@ def test_scoring_stands_by_task_and_method() -> None:
         *scored("arc", "judge:j", {"a": 0.875, "b": 0.75}),
         *scored("math", "math_equal", {"a": 0.25, "b": 0.5}),
     ]
+    of = {**RUN, "task_id": "arc", "scoring_method": "judge:j", "n_pairs": 66, "n_variants": 12}
     rankings = [
-        {
-            **RUN,
-            "task_id": "arc",
-            "scoring_method": "judge:j",
-            "model_set": model_set,
-            "mean_spearman": spearman,
-            "n_pairs": 66,
-            "n_models": n,
-            "n_variants": 12,
-            "is_of_few_models": n < 5,
-        }
+        {**of, "model_set": model_set, "mean_spearman": spearman, "n_models": n, "is_of_few_models": n < 5}
         for model_set, spearman, n in (("all", 0.9375, 7), ("open", 0.5, 4))
     ]
-    agreements = [
-        {
-            **RUN,
-            "task_id": "arc",
-            "raters": "judge:j | judge:k",
-            "kind": "judge and judge",
-            "n_rated": 1000,
-            "agreement_rate": 0.5,
-            "perfect_agreement_rate": 0.5,
-            "cohen_kappa": 0.25,
-            "fleiss_kappa": 0.25,
-            "n_rated_distinct": 40,
-            "cohen_kappa_distinct": 0.125,
-        }
-    ]
+    raters = {"raters": "judge:j | judge:k", "kind": "judge and judge", "n_rated": 1000, "n_rated_distinct": 40}
+    rates = {"agreement_rate": 0.5, "perfect_agreement_rate": 0.5, "cohen_kappa": 0.25, "fleiss_kappa": 0.25}
+    agreements = [{**RUN, "task_id": "arc", **raters, **rates, "cohen_kappa_distinct": 0.125}]
     judging = JudgingData(spreads=rows, rankings=rankings, agreements=agreements)
     data = report_data(judging=judging, scoring_across_tasks=rows)
     accuracies, differences, ranked, templates, raters = the_block(scoring_across_tasks.drawn(data)).tables
@@ -458,16 +404,8 @@ def test_a_table_is_a_file_of_exact_figures_and_a_tabular() -> None:
     negative = Table(
         caption="a\n\\input{b}", columns=("_",), rows=[(Cell("-0.5", "rpt_audit.pss_intra.0", -0.5),)], n_figures=1
     )
-    assert as_latex(negative).splitlines() == [
-        r"% a\n\input{b}",
-        r"\begin{tabular}{r}",
-        r"\hline",
-        r"\_ \\",
-        r"\hline",
-        r"$-$0.5 \\",
-        r"\hline",
-        r"\end{tabular}",
-    ]
+    tabular = [r"\begin{tabular}{r}", r"\hline", r"\_ \\", r"\hline", r"$-$0.5 \\", r"\hline", r"\end{tabular}"]
+    assert as_latex(negative).splitlines() == [r"% a\n\input{b}", *tabular]
 
 
 @given(st.text())
@@ -475,17 +413,7 @@ def test_no_name_is_a_command_of_latex(name: str) -> None:
     made = as_latex(Table(caption=name, columns=("a",), rows=[(name,)], note=f"{name}.")).split("\n")
     assert [line[:1] for line in made] == [*"%\\\\a\\", made[5][:1], *"\\\\%", ""]
     line = made[5]
-    own = {
-        "textbackslash",
-        "textasciitilde",
-        "textasciicircum",
-        "textless",
-        "textgreater",
-        "textbar",
-        "textasciigrave",
-        "pm",
-        "kappa",
-        "dagger",
-    }
+    texts = ("backslash", "asciitilde", "asciicircum", "less", "greater", "bar", "asciigrave")
+    own = {"pm", "kappa", "dagger", *(f"text{name}" for name in texts)}
     assert set(re.findall(r"\\([A-Za-z]+)", line.replace(r"\\", ""))) <= own
     assert not re.search(r"(?<!\\)[&#%_]", line)

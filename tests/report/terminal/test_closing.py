@@ -39,15 +39,8 @@ def test_it_names_the_worst_group_with_its_interval_and_an_example(ordinary: Rep
     text = " ".join(" ".join(lines).split())
     assert f" worst {', '.join(group)}: Sensitivity {figure}" in text
     assert f"], the largest of {n_groups}" in text
-    assert [line.split()[0] for line in lines if not line.startswith(" ")] == [
-        "breaks",
-        "breaks",
-        "worst",
-        "example",
-        "better",
-        "unread",
-        "next",
-    ]
+    names = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert " ".join(names) == "breaks breaks worst example better unread next"
 
 
 def test_a_command_is_parted_between_its_words_alone(ordinary: Reported) -> None:

@@ -36,14 +36,7 @@ def test_every_figure_is_printed_at_every_width(ordinary: Reported, width: int) 
     text = printed(ordinary, width)
     assert max(len(line) for line in text.splitlines()) <= width
     for row in scorecard_rows(Warehouse(ordinary.warehouse), ordinary.audit_run_id):
-        for name in (
-            "sensitivity",
-            "sensitivity_low",
-            "consistency",
-            "micro_f1",
-            "pss_intra",
-            "pss_inter_high",
-        ):
+        for name in ("sensitivity", "sensitivity_low", "consistency", "micro_f1", "pss_intra", "pss_inter_high"):
             assert number(row[name]) in text, (name, row[name])
         assert percent(row["invalid_rate"]) in text
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from promptaudit.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
-from promptaudit.report.answers_grid.signs import signs_of
-from promptaudit.report.gather_answers import GridAnswers
-from promptaudit.report.gather_shown import changes_each_sample
+from promptaudit.report.gather_answers import GridAnswers, ShownCell, changes_each_sample
 from promptaudit.system.display.figures import NAME, cut
 from promptaudit.system.display.policy import Texts
 from promptaudit.system.display.variant_names import kind_of
@@ -209,3 +207,81 @@ def _key(row: Row) -> Key:
 
 def _name(text: str | None) -> str | None:
     return None if text is None else cut(text, NAME)
+
+
+MOST_SIGN = 3  # characters
+N_LETTERS = 26
+
+
+def signs_of(labels: Sequence[str]) -> list[str]:
+    """Returns a sign of at most three characters for each label, no two alike.
+
+    Short labels are their own signs; others have their initials, their first two letters where initials coincide, or
+    A, B, C by their places.
+    """
+    ways: tuple[Callable[[str], str], ...] = (
+        lambda label: label if label.isprintable() and label.strip() == label else "",
+        lambda label: _letters(label)[:1].upper(),
+        lambda label: _letters(label)[:2].capitalize(),
+    )
+    for way in ways:
+        signs = [way(label) for label in labels]
+        if all(0 < len(sign) <= MOST_SIGN for sign in signs) and len(set(signs)) == len(signs):
+            return signs
+    return [_by_place(place) for place in range(len(labels))]
+
+
+def _letters(label: str) -> str:
+    return "".join(char for char in label if char.isascii() and char.isalnum())
+
+
+def _by_place(place: int) -> str:
+    """Returns a to Z, then AA, AB, as columns of a sheet are named."""
+    sign = ""
+    place += 1
+    while place:
+        place, letter = divmod(place - 1, N_LETTERS)
+        sign = chr(ord("A") + letter) + sign
+    return sign
+
+
+Sample = tuple[str, str]  # task and sample
+
+
+class ShownContent:
+    """Builds that content for the samples and variants that a grid holds, which are known by their numbers there."""
+
+    def __init__(
+        self, grid: GridAnswers, *, samples: Mapping[Sample, int], variants: Mapping[str, int], long: int
+    ) -> None:
+        self._samples, self._variants, self._long = samples, variants, long
+        self._inputs = {(row["task_id"], row["sample_id"]): row["input"] for row in grid.inputs}
+        self._is_whole = grid.shown.is_whole
+        self._cells = [
+            cell
+            for cell in grid.shown.cells
+            if (cell.task_id, cell.sample_id) in samples and cell.prompt_variant_id in variants
+        ]
+
+    def __len__(self) -> int:
+        """Returns how many cells there are."""
+        return len(self._cells)
+
+    def of(self, n: int) -> dict[str, Any]:
+        """Returns the content of the first n cells; `is_whole` where these are all that are known."""
+        cells, texts, orders, labels = self._cells[:n], Codes(), Codes(), Codes()
+        return {
+            "sample": [self._samples[cell.task_id, cell.sample_id] for cell in cells],
+            "variant": [self._variants[cell.prompt_variant_id] for cell in cells],
+            "text": [texts.of(self._text(cell)) for cell in cells],
+            "order": [orders.of(cell.option_order or None) for cell in cells],
+            "labels": [labels.of(cell.labels) for cell in cells],
+            "texts": [visible(text, self._long) for text in texts.things],
+            "orders": orders.things,
+            "blocks": [visible(text, self._long) for text in labels.things],
+            "is_whole": self._is_whole and n >= len(self._cells),
+        }
+
+    def _text(self, cell: ShownCell) -> str | None:
+        """Returns a text with noise; None where it is as in the data."""
+        return None if cell.text == self._inputs[cell.task_id, cell.sample_id] else cell.text

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from promptaudit.report.answers_grid.content import Drawn, GridContent
-from promptaudit.report.answers_grid.shown import ShownContent
+from promptaudit.report.answers_grid.content import Drawn, GridContent, ShownContent
 from promptaudit.report.gather_answers import GridAnswers
 
 BUDGET = 2_000_000  # characters of the page at most

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,11 +142,6 @@ class DrawnSection:
         self.blocks.append(Block(task_id=task_id, heading=heading, figure=figure))
         return self.blocks[-1]
 
-    def of_tasks(self, scorecard: Sequence[Row]) -> Iterator[tuple[str, Block, list[Row]]]:
-        """Adds a block for each task of the run; gives the task, the block and the task's rows of the scorecard."""
-        for task_id, rows in by(scorecard, "task_id").items():
-            yield task_id, self.add(task_id), rows
-
 
 def by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
     """Returns rows by a column, in their order."""
@@ -168,3 +163,39 @@ def by_pair(rows: Sequence[Row]) -> dict[Pair, list[Row]]:
 def keyed(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
     """Returns the last row of each combination of columns."""
     return {tuple(row[column] for column in columns): row for row in rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatCell:
+    """One figure in its shade, which report.css paints, with what stands below it: its interval, what it was before."""
+
+    shade: str
+    figure: Printed
+    below: tuple[Printed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatLine:
+    """One line, a cell a column; None: no figure. `heading` is of this line and those after it up to the next one."""
+
+    name: str
+    cells: tuple[HeatCell | None, ...]
+    heading: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """The picture; `absent` says why there is none. A column is a name with what stands below it, a legend shades with meanings.
+
+    `of_each` and `beside` say for whom the figures stand and what is in a cell beside its figure; `notes` what is not in it.
+    """
+
+    label: str = ""
+    of_each: str = "model, task and strategy"
+    beside: str = ""
+    corner: str = "Task"
+    columns: tuple[tuple[str, str], ...] = ()
+    lines: tuple[HeatLine, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    absent: str = ""

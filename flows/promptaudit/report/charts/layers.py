@@ -10,21 +10,8 @@ from promptaudit.warehouse import Row
 Spec = dict[str, Any]
 
 COLOURS = (
-    "ink",
-    "muted",
-    "line",
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
+    *("ink", "muted", "line", "first", "second", "third", "fourth", "fifth"),
+    *("sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
 PAINT = {name: f"var(--{name})" for name in COLOURS}  # a colour of the page's theme, whichever it is
 

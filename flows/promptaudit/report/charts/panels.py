@@ -6,7 +6,8 @@ Data arrive as data, never as expressions; names are made visible (`figures.show
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -26,6 +27,7 @@ from promptaudit.report.charts.layers import (
     threshold,
     to,
 )
+from promptaudit.report.charts.scales import niced
 from promptaudit.system.display.figures import cut
 
 ROW = 20
@@ -48,21 +50,24 @@ UNIT: Spec = {
 Rows = Sequence[dict[str, Any]]
 
 
-def binned(bins: Rows, rows: str, title: str, what: str) -> tuple[Spec, list[dict[str, Any]]]:
+def binned(bins: Rows, rows: str, title: str, what: str, most: float) -> tuple[Spec, list[dict[str, Any]]]:
     """Returns a layer of how many of something lie in each twentieth of [0, 1], and its data; rows have bin (from 0) and n."""
     encoding = {
         "x": number("low", title=title, **UNIT),
         "x2": to("high"),
-        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}),
+        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}, scale=from_zero(most)),
         "y2": to("zero"),
     }
     data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
     return layer(rows, "rect", encoding, color=PAINT["first"]), data
 
 
-def histogram(bins: Rows, mean: float, label: str) -> Markup:
-    """Draws how many samples lie in each twentieth of [0, 1]; `bins` has bin (from 0) and n. The rule stands at the mean."""
-    counted, data = binned(bins, "rows", "sensitivity", "samples")
+def histogram(bins: Rows, mean: float, label: str, most: float = 0.0) -> Markup:
+    """Draws how many samples lie in each twentieth of [0, 1]; `bins` has bin (from 0) and n.
+
+    The rule stands at the mean. most: the largest n of the panels beside it, which have one axis.
+    """
+    counted, data = binned(bins, "rows", "sensitivity", "samples", max(most, *(row["n"] for row in bins)))
     at = {"x": number("at", title="sensitivity", **UNIT)}
     rule = layer("rule", "rule", at, color=PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
     return drawn(
@@ -130,19 +135,18 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
         layer("rows", "area", band, where=known("low", "high"), opacity=0.16, clip=True),
         layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, is_titled=True, point=dots),
     ]
-    across = {
-        "x": number("from", scale=ends),
-        "x2": to("to"),
-        "y": number("level", title="PSS", scale=between(domain)),
-    }
+    across = {"x": number("from", scale=ends), "x2": to("to"), "y": number("level", title="PSS", scale=between(domain))}
     layers += threshold(STABLE, domain, across)
     fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
     data = {"rows": points, "threshold": [{"from": 2, "to": max(most, 3), "level": STABLE}]}
     return drawn(layers, label, data, fields=fields, has_table=has_table)
 
 
-def stacks(rows: Rows, n_variants: int, label: str) -> Markup:
-    """Draws invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate."""
+def stacks(rows: Rows, n_variants: int, label: str, most_rate: float) -> Markup:
+    """Draws invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate.
+
+    most_rate: the largest of the panels beside it, which have one axis.
+    """
     most = n_variants - 1
     encoding = {
         "x": places(
@@ -151,7 +155,7 @@ def stacks(rows: Rows, n_variants: int, label: str) -> Markup:
             scale={"domain": list(range(max(most + 1, 8)))},
             axis={"values": _ticks(0, most), "tickCount": 8, "labelAngle": 0},
         ),
-        "y": number("rate", title="invalid", axis={"format": "~%"}),
+        "y": number("rate", title="invalid", axis={"format": "~%"}, scale=from_zero(most_rate)),
         "color": names("status", scale=of(STATUSES, [PAINT[paint] for paint in STATUSES.values()])),
     }
     chart = layer("rows", "bar", encoding, width={"band": 0.8 if most <= 60 else 1})  # noqa: PLR2004
@@ -264,11 +268,7 @@ def nights(
         scale={"domain": list(all_nights), "type": "point", "padding": 0.5},
         axis={"values": list(ticks), "labelAngle": 0},
     )
-    shared = {
-        "x": x,
-        "color": names("series", scale=of(own, paints(len(SERIES)))),
-        "detail": names("segment"),
-    }
+    shared = {"x": x, "color": names("series", scale=of(own, paints(len(SERIES)))), "detail": names("segment")}
     at = {**shared, "y": number("value", title=None, scale=between(domain))}
     span = {**shared, "y": number("low", title=None, scale=between(domain)), "y2": to("high")}
     normal = {**span, "y": number("normal_low", title=None, scale=between(domain)), "y2": to("normal_high")}
@@ -314,6 +314,11 @@ def nights(
         has_table=False,
         names_figures=False,
     )
+
+
+def from_zero(most: float) -> Spec:
+    """Says a scale from 0 to a round number that holds the largest figure."""
+    return between(niced(0, most or 1))
 
 
 def paints(n: int) -> list[str]:
@@ -365,3 +370,63 @@ def near_domain(figures: Sequence[tuple[float, float | None]]) -> tuple[float, f
 def _ticks(start: int, end: int) -> list[int]:
     step = max(1, math.ceil((end - start + 1) / 7))
     return list(range(start, end + 1, step))
+
+
+MOST_TICKS = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """What a curve is drawn on: titles, the places that get a tick, and the ends of the figures (None: from 0)."""
+
+    x: str
+    y: str
+    ticks: Sequence[float]
+    domain: tuple[float, float] | None = None
+    format: str = ".3~f"
+    level: float | None = None  # where a dashed rule stands
+    most: float = 0.0  # the largest figure of the panels beside it, where there are no ends
+
+
+def curves(
+    points: Sequence[dict[str, Any]], series: Sequence[str], axes: Axes, fields: Mapping[str, str], label: str
+) -> Markup:
+    """Draws a line a series with dots and intervals; rows have at, series, value, and low and high where they have an interval.
+
+    `series` are at most four. fields: see `drawing.drawn`.
+    """
+    places = range(len(series))
+    at = sorted({point["at"] for point in points})
+    room = (at[-1] - at[0]) * 0.04 or 0.5
+    shown = list(axes.ticks[:: max(1, -(-len(axes.ticks) // MOST_TICKS))])
+    if axes.domain is None:
+        most = max(axes.most, *(point["value"] or 0 for point in points))
+        up: Spec = {"title": axes.y, "scale": from_zero(most), "axis": {"tickMinStep": 1, "format": "~s"}}
+    else:
+        up = {"title": axes.y, "scale": between(axes.domain)}
+    shared = {
+        "x": number(
+            "x",
+            title=axes.x,
+            scale=between([at[0] - room, at[-1] + room]),
+            axis={"values": shown, "tickCount": len(shown), "format": axes.format},
+        ),
+        "color": names("place", scale=of(places, paints(len(series)))),
+    }
+    value = {**shared, "y": number("value", **up)}
+    span = {**shared, "y": number("low", **up), "y2": to("high")}
+    dashes = names("place", scale=of(places, DASHES[: len(series)]))
+    layers = [
+        layer("points", "rule", span, where=known("low", "high"), strokeWidth=1.5, opacity=0.55, clip=True),
+        layer("points", "line", {**value, "strokeDash": dashes}, where=known("value"), strokeWidth=2, clip=True),
+        layer("points", "circle", value, where=known("value"), size=34, opacity=1),
+        *threshold(axes.level, axes.domain or (), {"x": number("from"), "x2": to("to"), "y": number("level", **up)}),
+    ]
+    # side by side, so that intervals do not hide each other
+    beside = room / 2 / max(1, len(series))
+    data = []
+    for point in points:
+        place = series.index(point["series"])
+        data.append({**point, "place": place, "x": point["at"] + (place - (len(series) - 1) / 2) * beside})
+    ruled = [{"from": at[0] - room, "to": at[-1] + room, "level": axes.level}]
+    return drawn(layers, label, {"points": data, "threshold": ruled}, fields=fields, has_table=False)

@@ -11,17 +11,7 @@ from markupsafe import Markup
 
 from promptaudit.report.charts.layers import Spec, passes, stacked
 from promptaudit.report.charts.marks import PAINTERS, Frame, px
-from promptaudit.report.charts.scales import (
-    FONT_SIZE,
-    Bands,
-    Linear,
-    Scale,
-    fitted,
-    niced,
-    ticks,
-    width_of,
-    written,
-)
+from promptaudit.report.charts.scales import FONT_SIZE, Bands, Linear, Scale, fitted, niced, ticks, width_of, written
 from promptaudit.warehouse import Row
 
 Rows = Sequence[Row]
@@ -58,10 +48,7 @@ def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[st
         right -= max(0, over)
     frame = Frame(x.laid(left, right), y.laid(bottom, top), (left, top, right, bottom), _others(layers), fields)
     inner = "".join(
-        (
-            *_ruled(x, y, frame),
-            *(PAINTERS[layer["mark"]["type"]](layer, rows, frame) for layer, rows in layers),
-        )
+        (*_ruled(x, y, frame), *(PAINTERS[layer["mark"]["type"]](layer, rows, frame) for layer, rows in layers))
     )
     return Markup(  # noqa: S704 - numbers, names of classes, and escaped text
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptaudit.marts.comparison.decision import sentence_of
 from promptaudit.marts.comparison.result import RunComparison, run_comparison
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.report import BELOW, page_size
 from promptaudit.report.blocks.filters import environment, trace_links
 from promptaudit.report.comparison_page.gather import ComparisonData, gather
-from promptaudit.report.comparison_page.heat import heat
-from promptaudit.report.comparison_page.opening import next_command, verdict_of
-from promptaudit.report.comparison_page.sections import sections
+from promptaudit.report.comparison_page.sections import heat, sections
 from promptaudit.report.record import held_if_free, record
-from promptaudit.report.sections import guide
+from promptaudit.report.sections.run import TRACING
+from promptaudit.report.summary import ID, command, diagnosis_of
 from promptaudit.report.trace_pages import css
 from promptaudit.system.display.figures import NAME, cut
 from promptaudit.system.display.policy import Policy
@@ -99,6 +101,7 @@ def page_of(data: ComparisonData) -> str:
         return template.render(
             comparison_id=data.comparison.comparison_id,
             title=title_of(data),
+            anchors=(),
             sides=(base, candidate),
             is_of_one_run=base.run.audit_run_id == candidate.run.audit_run_id,
             min_effect=first["min_effect"],
@@ -114,8 +117,65 @@ def page_of(data: ComparisonData) -> str:
             sections=sections(data.comparison),
             trace=trace_links(candidate.run.audit_run_id, frozenset(), ""),
             most_rows=most_rows,
-            tracing=guide.TRACING,
+            tracing=TRACING,
             css=css(),
         )
 
     return page_size.drawn_to_fit(drawn, ROWS)[0]
+
+
+SIGNS = {
+    "regressed": "✕",
+    "improved": "✓",
+    "changed": "≠",
+    "unconfirmed": "?",
+    "same": "=",
+    "none shown": "=",
+    "not comparable": "?",
+}
+GRAVEST = ("regressed", "improved", "changed", "unconfirmed", "same")
+REASON = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How a comparison came out: what became of its measures, in a word of SIGNS and a sentence on how many."""
+
+    state: str
+    reason: str
+    rules: tuple[str, ...] = ()
+
+    @property
+    def sign(self) -> str:
+        """Returns the sign that stands before the word."""
+        return SIGNS[self.state]
+
+    @property
+    def word(self) -> str:
+        """Returns the state as it begins a sentence."""
+        return self.state.capitalize()
+
+
+def verdict_of(data: ComparisonData) -> Verdict:
+    """Returns the verdict on a comparison: regressed where any measure did, else improved, else changed."""
+    measures = data.comparison.measures
+    counts = Counter(row["verdict"] for row in measures)
+    n_judged = sum(counts[verdict] for verdict in (*GRAVEST, "none_shown"))
+    if not n_judged:
+        reasons = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
+        why = f": {cut(reasons.most_common(1)[0][0], REASON)}" if reasons else ""
+        return Verdict(state="not comparable", reason=f"No measure could be tested{why}.")
+    reason = sentence_of(data.comparison, is_short=True)
+    if counts["same"] < n_judged:
+        counts["same"] = 0
+    return Verdict(state=next((verdict for verdict in GRAVEST if counts[verdict]), "none shown"), reason=reason)
+
+
+def next_command(data: ComparisonData) -> str:
+    """Returns the command that helps on: what makes the group that differs most so, what its figure rests on, or the gate."""
+    run, largest = data.sides[1].run.audit_run_id[:ID], data.largest
+    if largest is None or not largest.is_news:
+        return command("check", run)
+    if largest.is_of_labels:
+        return diagnosis_of(run, *(largest.row[name] for name in ("model_id", "task_id", "strategy")))
+    return command("trace", largest.figure_id)

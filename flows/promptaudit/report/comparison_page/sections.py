@@ -5,22 +5,36 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from promptaudit.marts.comparison.result import RunComparison
-from promptaudit.report.blocks.blocks import DrawnSection
+from promptaudit.marts.comparison.result import NEWS, RunComparison
+from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, keyed
 from promptaudit.report.blocks.cells import Traced
-from promptaudit.report.comparison_page.largest import ranked
-from promptaudit.report.sections.columns import MODEL, STRATEGY, Column, table, words
-from promptaudit.report.sections.columns import figure as column_of
-from promptaudit.report.sections.compared import DETECTABLE, MART, NAMES, Q, figure, figures, gravest_first
-from promptaudit.report.sections.run_changes import counts_of
+from promptaudit.report.comparison_page.gather import LARGE, LARGER, depth, ranked
+from promptaudit.report.sections.columns import (
+    COMPARED,
+    COMPARED_NAMES,
+    DETECTABLE,
+    MODEL,
+    STRATEGY,
+    Column,
+    Q,
+    around,
+    compared_figure,
+    compared_figures,
+    difference,
+    figure,
+    gravest_first,
+    table,
+    words,
+)
+from promptaudit.report.sections.nights import counts_of
 from promptaudit.report.summary_worst import UNSCALED, label_of
-from promptaudit.system.display.figures import ABSENT, chance, count, cut
+from promptaudit.system.display.figures import ABSENT, NAME, chance, count, cut, share
 from promptaudit.udfs.causes import PHRASES
 from promptaudit.warehouse import Row
 
 MOST_ROWS = 2000
 MOST_REASONS = 5
-NAME = 60
+SHORT = 60
 
 
 def _or_every(name: str) -> Column:
@@ -31,8 +45,8 @@ def _recorded_by(side: str) -> Column:
     return Column(side.capitalize(), lambda of: ABSENT if of.row[side] is None else str(of.row[side]))
 
 
-_COSTS = (*NAMES, words("Why", "reason"), *figures())
-_MEASURED = (*_COSTS, column_of("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
+_COSTS = (*COMPARED_NAMES, words("Why", "reason"), *compared_figures())
+_MEASURED = (*_COSTS, figure("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
 _RECORDED = (
     words("What", "what"),
     _or_every("model_id"),
@@ -47,55 +61,75 @@ _FLIPS = (
     MODEL,
     words("Task", "task_id"),
     STRATEGY,
-    column_of("Share right, base", "base_share_right"),
-    column_of("candidate", "candidate_share_right"),
-    column_of("Share of the commonest label, base", "base_largest_share"),
-    column_of("candidate", "candidate_largest_share"),
+    figure("Share right, base", "base_share_right"),
+    figure("candidate", "candidate_share_right"),
+    figure("Share of the commonest label, base", "base_largest_share"),
+    figure("candidate", "candidate_largest_share"),
 )
 
 
 def sections(comparison: RunComparison) -> list[DrawnSection]:
-    """Returns what is folded below the first screen of a comparison's page."""
-    of_costs = [row for row in comparison.measures if row["measure"] in UNSCALED]
-    return [
-        _measures([row for row in comparison.measures if row["measure"] not in UNSCALED]),
-        *([_costs(of_costs)] if of_costs else []),
-        _recorded(comparison.changes),
-        _flips(comparison.flips),
+    """Makes what is folded below the first screen of a comparison's page."""
+    of_costs = gravest_first([row for row in comparison.measures if row["measure"] in UNSCALED])
+    measures = gravest_first([row for row in comparison.measures if row["measure"] not in UNSCALED])
+    every = _section("measures", "Every measure", counts_of(measures), _MEASURED, measures, COMPARED, n_heads=5)
+    reasons = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
+    every.blocks[0].notes += [
+        f"{count(n)} not comparable: {cut(reason)}." for reason, n in reasons.most_common(MOST_REASONS)
     ]
+    finding = _finding_of_costs(of_costs)
+    costs = _section("costs", "Cost and latency", finding, _COSTS, of_costs, COMPARED, n_heads=5)
+    finding = _finding_of_recorded(list(dict.fromkeys(row["what"] for row in comparison.changes)))
+    recorded = _section("recorded", "What is recorded otherwise", finding, _RECORDED, comparison.changes, n_heads=1)
+    finding = _finding_of_flips(comparison.flips)
+    flips = _section("flips", "Samples that flipped", finding, _FLIPS, comparison.flips, "fct_flips", n_heads=2)
+    return [every, *([costs] if of_costs else []), recorded, flips]
 
 
-def _measures(rows: Sequence[Row]) -> DrawnSection:
-    section = DrawnSection(
-        "measures",
-        "Every measure",
+_INTROS = {
+    "measures": (
         "Both sides on the samples, wordings and asks that both have, the gravest verdict first. Regressed and improved are "
         "beyond chance, adjusted for the number of tests (q), and at least the smallest effect that counts; changed: the same "
         "questions are answered otherwise than on two normal nights as far apart. Unconfirmed: as large, but asked at different "
         "times, and fewer than three normal nights say how far these lie apart. Same: the interval lies within the smallest "
-        "effect. Detectable is the smallest difference that would hardly be missed.",
-        finding=counts_of(rows),
-    )
-    block = section.add()
-    reasons = Counter(row["reason"] for row in rows if row["verdict"] == "not_comparable")
-    block.notes += [f"{count(n)} not comparable: {cut(reason)}." for reason, n in reasons.most_common(MOST_REASONS)]
-    block.tables.append(
-        table("Every measure", _MEASURED, gravest_first(rows), MART, n_heads=5, is_open=True, most=MOST_ROWS)
-    )
-    return section
-
-
-def _costs(rows: Sequence[Row]) -> DrawnSection:
-    section = DrawnSection(
-        "costs",
-        "Cost and latency",
+        "effect. Detectable is the smallest difference that would hardly be missed."
+    ),
+    "costs": (
         "Costs are those of all answers of a group, latency is its median answer's. They have a verdict where the audit's card "
-        "says how much more is too much (max_cost_increase, max_latency_increase).",
-        finding=_finding_of_costs(rows),
-    )
-    section.add().tables.append(
-        table("Cost and latency", _COSTS, gravest_first(rows), MART, n_heads=5, is_open=True, most=MOST_ROWS)
-    )
+        "says how much more is too much (max_cost_increase, max_latency_increase)."
+    ),
+    "recorded": (
+        "Cards, prompts, data, readers, providers and code, as each side recorded them. A long text is cut and has a hash "
+        "of all of it."
+    ),
+    "flips": (
+        "Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four answers are; wrong: "
+        "one in four. What lies between the two does not flip."
+    ),
+}
+_ABSENT = {
+    "recorded": "Cards, prompts, data, readers, providers and code are recorded alike.",
+    "flips": "No sample became right or wrong, steady or unsteady.",
+}
+
+
+def _section(
+    anchor: str,
+    title: str,
+    finding: str,
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    mart: str = "",
+    *,
+    n_heads: int,
+) -> DrawnSection:
+    section = DrawnSection(anchor, title, _INTROS[anchor], finding=finding)
+    block = section.add()
+    if rows or anchor not in _ABSENT:
+        own = table(title, columns, rows, mart, n_heads=n_heads, is_open=True, most=MOST_ROWS)
+        block.tables.append(own)
+    else:
+        block.absent.append(_ABSENT[anchor])
     return section
 
 
@@ -103,24 +137,9 @@ def _finding_of_costs(rows: Sequence[Row]) -> str:
     row = next(iter(ranked(rows)), None)
     if row is None:
         return "Neither cost nor latency is known to differ"
-    of, who = Traced(MART, row), ", ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
-    return f"{label_of(row['measure'])} differs most for {who}: {figure(of, 'base')} → {figure(of, 'candidate')}"
-
-
-def _recorded(rows: Sequence[Row]) -> DrawnSection:
-    section = DrawnSection(
-        "recorded",
-        "What is recorded otherwise",
-        "Cards, prompts, data, readers, providers and code, as each side recorded them. A long text is cut and has a hash "
-        "of all of it.",
-        finding=_finding_of_recorded(list(dict.fromkeys(row["what"] for row in rows))),
-    )
-    block = section.add()
-    if rows:
-        block.tables.append(table("What is recorded otherwise", _RECORDED, rows, n_heads=1, is_open=True))
-    else:
-        block.absent.append("Cards, prompts, data, readers, providers and code are recorded alike.")
-    return section
+    of, who = Traced(COMPARED, row), ", ".join(cut(row[name], SHORT) for name in ("model_id", "task_id", "strategy"))
+    base, candidate = (compared_figure(of, side) for side in ("base", "candidate"))
+    return f"{label_of(row['measure'])} differs most for {who}: {base} → {candidate}"
 
 
 def _finding_of_recorded(names: Sequence[str]) -> str:
@@ -130,27 +149,79 @@ def _finding_of_recorded(names: Sequence[str]) -> str:
     return f"{n}: {', '.join(names)}"
 
 
-def _flips(rows: Sequence[Row]) -> DrawnSection:
-    section = DrawnSection(
-        "flips",
-        "Samples that flipped",
-        "Steady: nine answers in ten say the same; unsteady: less than three in four. Right: three in four answers are; wrong: "
-        "one in four. What lies between the two does not flip.",
-        finding=_finding_of_flips(rows),
-    )
-    block = section.add()
-    if rows:
-        block.tables.append(
-            table("Samples that flipped", _FLIPS, rows, "fct_flips", n_heads=2, is_open=True, most=MOST_ROWS)
-        )
-    else:
-        block.absent.append("No sample became right or wrong, steady or unsteady.")
-    return section
-
-
 def _finding_of_flips(rows: Iterable[Row]) -> str:
     samples: dict[str, set[tuple[str, str]]] = {}
     for row in rows:
         samples.setdefault(row["flip"], set()).add((row["task_id"], row["sample_id"]))
     told = ", ".join(f"{count(len(own))} {flip.replace('_', ' ')}" for flip, own in samples.items())
     return f"Samples: {told}" if told else "No sample flipped"
+
+
+MOST_CELLS = 800
+FIRST = ("sensitivity", "consistency", "micro_f1", "pss_inter", "pss_intra", "invalid_rate", "label_churn")
+LEGEND = (
+    ("regressed-3", "regressed"),
+    ("improved-3", "improved"),
+    ("changed-3", "changed"),
+    ("h0", "no difference shown, unconfirmed, or not judged"),
+)
+NOTE = (
+    f"Candidate less base with its 95 % interval; below it from what to what. Deeper from {LARGE:g} and from {LARGER:g} on, of "
+    f"costs and times from {share(LARGE)} and {share(LARGER)}. A dash cannot be compared."
+)
+Group = tuple[str, str, str]
+
+
+def heat(measures: Sequence[Row]) -> Heat:
+    """Returns the picture of the rows of one comparison; of many groups those that differ most."""
+    known = [row for row in measures if row["difference"] is not None]
+    if not known:
+        return Heat(label="Differences", absent="No measure has a difference between the two.")
+    names = sorted({row["measure"] for row in known}, key=_place)
+    by_cell = keyed(known, "task_id", "model_id", "strategy", "measure")
+    most = max(1, MOST_CELLS // len(names))
+    kept = set(list(dict.fromkeys(map(_group, [*ranked(known), *known])))[:most])
+    groups = sorted(set(map(_group, measures)))
+    models = {model for _, model, _ in kept}
+    lines, last = [], ""
+    for group in [group for group in groups if group in kept]:
+        task, model, strategy = group
+        heading = cut(task, NAME) if len(models) == 1 else f"{cut(task, NAME)}, {cut(model, NAME)}"
+        cells = tuple(_cell(by_cell.get((*group, name))) for name in names)
+        lines.append(HeatLine(name=strategy, heading=None if heading == last else heading, cells=cells))
+        last = heading
+    few = f"The {len(lines)} of {len(groups)} lines that differ most; promptaudit sql has the others."
+    return Heat(
+        label="Differences",
+        of_each="measure, model, task and strategy",
+        beside="with its 95 % interval, and from what to what",
+        corner="Strategy",
+        columns=tuple((label_of(name), "") for name in names),
+        lines=tuple(lines),
+        legend=LEGEND,
+        notes=(NOTE, *([few] if len(lines) < len(groups) else [])),
+    )
+
+
+def _group(row: Row) -> Group:
+    return row["task_id"], row["model_id"], row["strategy"]
+
+
+def _place(measure: str) -> tuple[int, str]:
+    """Returns the order of columns: what most people look for first, costs and times last."""
+    if measure in FIRST:
+        return FIRST.index(measure), measure
+    return len(FIRST) + (measure in ("cost_usd", "latency_ms")), measure
+
+
+def _cell(row: Row | None) -> HeatCell | None:
+    if row is None:
+        return None
+    of = Traced(COMPARED, row)
+    interval, verdict = around(of), row["verdict"]
+    change = (compared_figure(of, "base"), " → ", compared_figure(of, "candidate"))
+    return HeatCell(
+        shade=f"{verdict}-{depth(row)}" if verdict in NEWS else "h0",
+        figure=difference(of, "difference"),
+        below=(interval, change) if interval else (change,),
+    )

@@ -1,14 +1,16 @@
-"""Tables of the sections: columns that print a mart's figures, names and intervals."""
+"""Tables of the sections: columns that print a mart's figures, names and intervals, and tables across tasks and comparisons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from promptaudit.marts.comparison.result import VERDICTS
+from promptaudit.registry.mart_columns import compared_unit
 from promptaudit.report.blocks.blocks import MOST_ROWS, Table
-from promptaudit.report.blocks.cells import Printed, Traced
+from promptaudit.report.blocks.cells import Cell, Printed, Traced
 from promptaudit.report.gather_judging import JudgingData
-from promptaudit.system.display.figures import ABSENT, count, cut
+from promptaudit.system.display.figures import ABSENT, NAME, chance, count, cut, in_unit, signed
 from promptaudit.system.display.variant_names import numbered
 from promptaudit.warehouse import Row
 
@@ -66,6 +68,7 @@ def judge_errors(judging: JudgingData, method: str = "scoring_method") -> Column
 
 
 MODEL, STRATEGY = words("Model", "model_id"), words("Strategy", "strategy")
+MODEL, STRATEGY = words("Model", "model_id"), words("Strategy", "strategy")
 N_SAMPLES = counted("Samples", "n_samples")
 
 
@@ -106,3 +109,111 @@ def variant_number(variant: Row | None) -> str:
 def wording(variant: Row | None, longest: int = LONG_WORDING) -> str:
     """Returns the instruction of a variant, cut."""
     return cut((variant or {}).get("instruction") or "not recorded", longest)
+
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pivot:
+    """How rows of a mart become a table: `heads` are the headings of the columns that name a line, with the mart's names.
+
+    across: the column whose values are the table's columns. cell: what prints one row. last: further columns behind these,
+    printed from what names a line.
+    """
+
+    caption: str
+    heads: Mapping[str, str]
+    cell: Callable[[Row], Printed]
+    file: str
+    across: str = "model_id"
+    last: Mapping[str, Callable[[Key], Printed]] = field(default_factory=dict)
+    note: str = ""
+    is_open: bool = True
+
+
+def pivoted(pivot: Pivot, rows: Sequence[Row]) -> Table:
+    """Returns the table of these rows; models that others are held against (`is_reference`) stand last."""
+    across = {row[pivot.across]: row.get("is_reference", False) for row in sorted(rows, key=_is_reference)}
+    lines: dict[Key, dict[str, Row]] = {}
+    for row in rows:
+        lines.setdefault(tuple(row[name] for name in pivot.heads.values()), {})[row[pivot.across]] = row
+    headings = [cut(name, NAME) + (" (reference)" if is_reference else "") for name, is_reference in across.items()]
+    return Table(
+        caption=pivot.caption,
+        columns=(*pivot.heads, *headings, *pivot.last),
+        rows=[
+            (
+                *key,
+                *(pivot.cell(own[name]) if name in own else "" for name in across),
+                *(column(key) for column in pivot.last.values()),
+            )
+            for key, own in list(lines.items())[:MOST_ROWS]
+        ],
+        n_heads=len(pivot.heads),
+        n_figures=len(across) + len(pivot.last),
+        is_open=pivot.is_open,
+        note=pivot.note,
+        n_in_all=len(lines),
+        has_traces=False,
+        file=pivot.file,
+    )
+
+
+def n_tasks(rows: Sequence[Row]) -> int:
+    """Returns how many tasks rows are about."""
+    return len({row["task_id"] for row in rows})
+
+
+def _is_reference(row: Row) -> bool:
+    return bool(row.get("is_reference"))
+
+
+COMPARED = "rpt_run_comparisons"
+
+
+def compared_figure(of: Traced, column: str) -> Cell:
+    """Returns a figure in its measure's unit."""
+    return of.cell(column, in_unit(of.row[column], compared_unit(of.row["measure"])))
+
+
+def difference(of: Traced, column: str) -> Cell:
+    """Returns a difference with its sign."""
+    return of.cell(column, signed(of.row[column], compared_unit(of.row["measure"])))
+
+
+def around(of: Traced, stem: str = "difference") -> Printed:
+    """Returns the interval of a difference; nothing where it has none."""
+    low, high = f"{stem}_low", f"{stem}_high"
+    if of.row[low] is None or of.row[high] is None:
+        return ""
+    return ("[", difference(of, low), ", ", difference(of, high), "]")
+
+
+def gravest_first(rows: Sequence[Row]) -> list[Row]:
+    """Returns rows by their verdict, those that regressed first."""
+    return sorted(rows, key=lambda row: VERDICTS.index(row["verdict"]))
+
+
+COMPARED_NAMES = (
+    Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")),
+    MODEL,
+    words("Task", "task_id"),
+    STRATEGY,
+    words("Measure", "measure"),
+)
+"""The columns that say which measure a row is about, and how it came out."""
+
+
+def compared_figures(candidate: str = "Candidate") -> tuple[Column, ...]:
+    """Returns the columns of the two figures and their difference, under the candidate's name."""
+    return (
+        figure("Base", "base", compared_figure),
+        figure(candidate, "candidate", compared_figure),
+        figure("Difference", "difference", difference),
+        figure("95 % interval", "difference", around),
+    )
+
+
+Q = figure("q", "q_value", lambda of, name: of.cell(name, chance(of.row[name])))
+DETECTABLE = figure("Detectable", "detectable_difference")

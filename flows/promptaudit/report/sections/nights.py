@@ -1,20 +1,45 @@
-"""The section on an audit's nights: each measure as a line a model, with what the comparisons of nights found."""
+"""The sections on nights and gates: each measure over the nights, what changed, the gate's verdict, and the format checks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from urllib.parse import quote
 
+from promptaudit.marts.comparison.result import NEWS as MOVED
+from promptaudit.marts.comparison.result import VERDICTS
 from promptaudit.query.history.nights import DATED, NightMark, Nights, NightVerdict, differs, night_names
+from promptaudit.registry.mart_columns import ENDS, MartColumn, compared_unit, scorecard_columns
 from promptaudit.report.blocks.blocks import Block, DrawnSection, Panel, by
 from promptaudit.report.blocks.cells import Printed, Traced, parts
 from promptaudit.report.charts import panels
 from promptaudit.report.data import ReportData
-from promptaudit.report.sections.columns import MODEL, Column, figure, table, words
-from promptaudit.report.sections.nights_points import domains, drawn_measures, points
-from promptaudit.report.sections.room import Room
-from promptaudit.report.sections.section import Section
-from promptaudit.system.display.figures import ABSENT, NAME, cut, ranged
+from promptaudit.report.queries import MOST_ROWS as MOST_CHECKS
+from promptaudit.report.sections.columns import (
+    COMPARED,
+    COMPARED_NAMES,
+    DETECTABLE,
+    LONG_WORDING,
+    MODEL,
+    STRATEGY,
+    Column,
+    Q,
+    compared_figures,
+    figure,
+    gravest_first,
+    table,
+    variant_number,
+    words,
+)
+from promptaudit.report.sections.section import Section, point
+from promptaudit.report.summary_causes import base_of, last_comparable
+from promptaudit.report.summary_worst import mart_of
+from promptaudit.system.display.compared import Compared
+from promptaudit.system.display.figures import ABSENT, NAME, count, cut, in_unit, ranged
+from promptaudit.system.display.movement import why
 from promptaudit.warehouse import Row
 
 MOST_BLOCKS = 8  # five charts and 200 rows each: about a megabyte and six seconds at 60 nights
@@ -71,11 +96,10 @@ class Group:
         return {key: band for key, band in own.items() if band is not None}
 
 
-def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
+def _fill_nights(section: DrawnSection, data: ReportData) -> None:
     nights = data.nights
     if len(nights.runs) < 2:  # noqa: PLR2004 - a line
         return
-    section.intro = f"The last {len(nights.runs)} complete runs of this audit. {section.intro}"
     figures = [row for row in nights.figures if row["audit_run_id"] != nights.before]
     axes, groups = domains(figures), list(_groups(figures, nights))
     shown = _chosen(groups)
@@ -130,7 +154,7 @@ def _chosen(groups: list[Group]) -> list[Group]:
 
 def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     who = f"{cut(group.task_id, NAME // 2)} · {cut(group.strategy, NAME // 4)}"
-    block = Block(task_id=f"{who} · {group.part}" if group.part else who, findings=_findings(group))
+    block = Block(task_id=f"{who} · {group.part}" if group.part else who, findings=_findings_of(group))
     block.legend = tuple((colour, cut(model, 60)) for colour, model in zip(panels.SERIES, group.models, strict=False))
     changed_runs = {run for run, _ in group.runs("changed")}
     changed = [name for run, name in group.names.items() if run in changed_runs]
@@ -166,7 +190,7 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     return block
 
 
-def _findings(group: Group) -> list[tuple[str, str]]:
+def _findings_of(group: Group) -> list[tuple[str, str]]:
     return [
         (
             f"{group.names[row.audit_run_id]}: {_news(row)}",
@@ -204,7 +228,7 @@ def _ranged(row: Row, column: str) -> str:
     return ranged(row[column], row[f"{column}_low"], row[f"{column}_high"])
 
 
-def _finding(data: ReportData) -> str:
+def _nights_with_news(data: ReportData) -> str:
     runs, news = data.nights.runs, [row for row in data.nights.verdicts if row.verdict in NEWS]
     nights = {row.audit_run_id for row in news}
     if not news:
@@ -212,18 +236,265 @@ def _finding(data: ReportData) -> str:
     return f"Figures regressed or changed on {len(nights)} of {len(runs)} nights"
 
 
+def drawn_measures() -> tuple[MartColumn, ...]:
+    """Returns the measures that are drawn over the nights, in the scorecard's order."""
+    return tuple(column for column in scorecard_columns() if column.is_in_nights)
+
+
+def domains(figures: Sequence[Row]) -> dict[tuple[str, str], panels.Domain]:
+    """Returns the axis of each task and measure, the same in all its charts: whole tenths that hold figures and intervals.
+
+    Where lower is better it starts at 0, at -.1 where a corrected figure lies below, and ends at 1 at most; where higher is
+    better it ends at 1 (`panels.domain_of`).
+    """
+    out = {}
+    for task_id, own in by(figures, "task_id").items():
+        for measure in drawn_measures():
+            column, figures_of = measure.name, [row.get(measure.name + end) for row in own for end in ("", *ENDS)]
+            known = [figure for figure in figures_of if figure is not None]
+            if measure.direction == "lower":
+                high = math.ceil(max(known, default=0.0) * 10 - 1e-9) / 10
+                low = math.floor(min(known, default=0.0) * 10) / 10
+                out[task_id, column] = max(-0.1, min(0.0, low)), min(1.0, max(0.1, high))
+            else:
+                out[task_id, column] = panels.domain_of(known)
+    return out
+
+
+def points(
+    rows: Sequence[Row],
+    column: str,
+    series: int,
+    names: dict[str, str],
+    worse: set[tuple[str, str]],
+    bands: Mapping[tuple[str, str], tuple[float, float]] = MappingProxyType({}),
+) -> list[Row]:
+    """Returns a model's figures as `panels.nights` takes them; nights that follow each other and compare share a segment.
+
+    rows: one a night, oldest first. names: of every night by run id, in order. worse: (run, model) that are marked. bands: the
+    normal band of each (run, model) that has one.
+    """
+    places = {run: place for place, run in enumerate(names)}
+    out: list[Row] = []
+    last: Row | None = None
+    for row in rows:
+        run = row["audit_run_id"]
+        if row.get(column) is None:
+            continue
+        is_next = last is not None and places[run] == places[last["audit_run_id"]] + 1
+        is_joined = is_next and last is not None and not differs(last, row)
+        out.append(
+            point(
+                "rpt_audit",
+                row,
+                column,
+                night=names[run],
+                series=series,
+                model=cut(row["model_id"], 60),
+                segment=out[-1]["segment"] if is_joined else f"{series} {len(out)}",
+                is_marked=(run, row["model_id"]) in worse,
+                **dict(zip(("normal_low", "normal_high"), bands.get((run, row["model_id"]), ()), strict=False)),
+            )
+        )
+        last = row
+    n_of_segment = Counter(drawn["segment"] for drawn in out)
+    return [{**drawn, "is_alone": n_of_segment[drawn["segment"]] == 1} for drawn in out]
+
+
 nights = Section(
     name="nights",
     title="Over the nights",
-    intro=(
-        "Each line is a model; bands are 95 % intervals, and the darker ones the normal nights that a night is held "
-        "against, with what chance makes of them. A line breaks where a night has no figure, or has other "
-        "numbers of samples, variants or asks than the one before. A diamond marks a figure that regressed against "
-        "normal nights, and a dashed rule marks a night on which answers changed. A whole rule marks a night that was accepted "
-        "or pinned, or on which something else was asked; the table says which. An alarm takes a q of .005 at most, over all "
-        "figures of the night and of other audits in the week before."
+    intro=lambda data: (
+        f"The last {len(data.nights.runs)} complete runs of this audit. Each line is a model; bands are 95 % intervals, and the "
+        "darker ones the normal nights that a night is held against, with what chance makes of them. A line breaks where a night "
+        "has no figure, or has other numbers of samples, variants or asks than the one before. A diamond marks a figure that "
+        "regressed against normal nights, and a dashed rule marks a night on which answers changed. A whole rule marks a night "
+        "that was accepted or pinned, or on which something else was asked; the table says which. An alarm takes a q of .005 at "
+        "most, over all figures of the night and of other audits in the week before."
     ),
-    fill=_fill,
-    finding=_finding,
+    whole=_fill_nights,
+    finding=_nights_with_news,
     is_optional=True,
+)
+
+# what changed: this run against the runs that it was compared with
+
+MOST_TOGETHER = 4  # a finding; all of them stand in the table
+_CHANGES = (*COMPARED_NAMES, *compared_figures("This run"), Q)
+
+
+def _fill_changes(section: DrawnSection, data: ReportData) -> None:
+    told = last_comparable(data.changes)  # as what changed, at the page's beginning
+    for own in by(data.changes, "comparison_id").values():
+        block = section.add(base_of(own[0]))
+        news = gravest_first([row for row in own if row["verdict"] in MOVED])
+        block.findings = [] if own == told else _findings_with_reasons(news)
+        if not news:
+            block.absent.append("No measure regressed, changed or improved.")
+        block.notes.append(f"{counts_of(own)}.")
+        if block.findings and len({why(Compared.of(row)) for row in news}) > MOST_FINDINGS:
+            block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
+        mart = mart_of(own[0])
+        columns = (*_CHANGES, DETECTABLE) if mart == COMPARED else _CHANGES
+        block.tables.append(table("Measures compared", columns, news or own, mart, n_heads=5))
+
+
+def counts_of(rows: Sequence[Row]) -> str:
+    """Returns how many measures came out how, the gravest first."""
+    n = Counter(row["verdict"] for row in rows)
+    return ", ".join(f"{n[verdict]} {verdict.replace('_', ' ')}" for verdict in VERDICTS if n[verdict])
+
+
+def _findings_with_reasons(news: list[Row]) -> list[tuple[str, str]]:
+    """Returns what is new, with why: what has one reason is told together, the gravest first."""
+    by_reason: dict[str, list[Row]] = {}
+    for row in news:
+        by_reason.setdefault(why(Compared.of(row)) or "no reason is recorded", []).append(row)
+    findings = []
+    for reason, rows in list(by_reason.items())[:MOST_FINDINGS]:
+        more = f"; and {len(rows) - MOST_TOGETHER} more" if len(rows) > MOST_TOGETHER else ""
+        findings.append(("; ".join(map(_phrase, rows[:MOST_TOGETHER])) + more, cut(reason)))
+    return findings
+
+
+def _phrase(row: Row) -> str:
+    who = " / ".join(cut(row[name], NAME) for name in ("model_id", "task_id", "strategy"))
+    before, now = (in_unit(row[name], compared_unit(row["measure"])) for name in ("base", "candidate"))
+    return f"{row['measure']} {row['verdict']}, {who}, {before} → {now}"
+
+
+def _against_first(data: ReportData) -> str:
+    own = next(iter(by(data.changes, "comparison_id").values()))
+    return f"Against {base_of(own[0])}: {counts_of(own)}"
+
+
+run_changes = Section(
+    name="run_changes",
+    title="What changed",
+    intro="This run is compared with normal nights and with pinned runs, on the samples that both have. Regressed "
+    "and improved figures differ beyond chance and by more than the audit's smallest effect, and are told "
+    "until the figure is back. Changed means that the same questions are answered otherwise than asking twice "
+    "explains. q says how often chance alone would show as much in any of the figures.",
+    whole=_fill_changes,
+    finding=_against_first,
+    is_optional=True,
+)
+
+# the gate: the rules of the audit's card, held against the run whatever its age
+
+LONGEST = 400  # characters of a rule, of what is found, of a command
+_RULES = (
+    *(words("Outcome", "outcome"), words("Rule", "rule"), words("Found", "found")),
+    words("Look closer", "look_closer"),
+)
+
+
+def _fill_gate(section: DrawnSection, data: ReportData) -> None:
+    from promptaudit.gate.outcome import NAMED
+    from promptaudit.gate.terminal import figures_of, name_of, shown_rows
+
+    if data.gate is None or not data.gate.rules:
+        return
+    order = list(NAMED)  # the gravest first
+    lines = []
+    for result in sorted(data.gate.rules, key=lambda result: order.index(result.outcome)):
+        shown, n_more = shown_rows(result)
+        reasons = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
+        more = [f"and {n_more} more"] if n_more else []
+        rule = {"outcome": NAMED[result.outcome].capitalize(), "rule": cut(result.rule, LONGEST)}
+        found = {"found": "; ".join([*_cut(reasons), *more]), "look_closer": "; ".join(_cut(result.look_closer))}
+        lines.append(rule | found)
+    section.add().tables.append(table("Rules of the gate", _RULES, lines, is_open=True))
+
+
+def _cut(texts: Iterable[str]) -> list[str]:
+    return [cut(text, LONGEST) for text in texts]
+
+
+gate_rules = Section(
+    name="gate_rules",
+    title="Verdict of the gate",
+    intro="Each rule of the audit's card is held against every row of this run that it is about. A rule without a "
+    "figure does not pass. What people accepted or pinned since then counts; the run's age does not.",
+    whole=_fill_gate,
+    finding=lambda data: data.summary.outcome.reason.rstrip("."),
+    is_optional=True,
+)
+
+# the format gate: the checks that failed, and the variants that break their format
+
+
+def _fill_formats(section: DrawnSection, data: ReportData) -> None:
+    block, variants, n_failed = section.add(), data.by_variant, _n_failed(data)
+    if not data.n_checks:
+        block.absent.append("No format check was made for this run.")
+    else:
+        block.notes.append(f"{count(n_failed)} of {count(data.n_checks)} checks failed.")
+    if n_missing := data["not_derived"][0]["n"]:
+        figures = "1 figure" if n_missing == 1 else f"{count(n_missing)} figures"
+        block.notes.append(f"{figures} could not be derived; rpt_not_derived says which, and why.")
+    if data.has_formats_page:
+        link = f"reports/{quote(data.run['audit_run_id'], safe='')}.formats.html"
+        block.links.append((link, "What was expected of the formats, by Great Expectations"))
+    if n_failed:
+        checks = (
+            *(
+                Column("Model", lambda of: of.row["model_id"] or "all"),
+                Column("Task", lambda of: of.row["task_id"] or "all"),
+            ),
+            Column("Strategy", lambda of: _of_variant(of.row, variants, lambda row: row["strategy"])),
+            Column("Variant", lambda of: _of_variant(of.row, variants, variant_number)),
+            *(words("Check", "expectation"), Column("Found", lambda of: cut(of.row["reason"] or ""))),
+            words("Action", "action"),
+        )
+        note = "" if n_failed <= MOST_CHECKS else f"The worst {MOST_CHECKS} of {count(n_failed)}."
+        block.tables.append(table("Checks that failed", checks, data.failed_checks, n_heads=4, is_open=True, note=note))
+    breaking = [row for row in data.formats if row["is_breaking"]]
+    if not breaking:
+        block.absent.append("No variant breaks its format.")
+        return
+    lines = [{**row, "variant": variants.get(row["prompt_variant_id"])} for row in breaking]
+    caption = f"Variants that break their format: {len(breaking)}"
+    block.tables.append(table(caption, _BREAKING, lines, n_heads=4, is_open=True))
+
+
+_BREAKING = (
+    *(MODEL, words("Task", "task_id"), STRATEGY, Column("Variant", lambda of: variant_number(of.row["variant"]))),
+    Column("Reason", lambda of: cut(of.row["breaking_reason"] or "")),
+    Column("Instruction", lambda of: cut((of.row["variant"] or {}).get("instruction") or "", LONG_WORDING)),
+)
+
+
+def _n_failed(data: ReportData) -> int:
+    return data.failed_checks[0]["n_failed"] if data.failed_checks else 0
+
+
+def _of_variant(check: Row, variants: Mapping[str, Row], said: Callable[[Row], str]) -> str:
+    """Returns what is said of the variant that a check is of: "all" for a check of all answers together."""
+    if check["prompt_variant_id"] is None:
+        return "all"
+    variant = variants.get(check["prompt_variant_id"])
+    return "?" if variant is None else said(variant)
+
+
+def _checks(data: ReportData) -> str:
+    """How many format checks failed, and under how many variants a model breaks its format."""
+    if not data.n_checks:
+        return ""
+    n_failed, n_checks = _n_failed(data), count(data.n_checks)
+    checks = (
+        f"{count(n_failed)} of {n_checks} format checks failed" if n_failed else f"All {n_checks} format checks passed"
+    )
+    n_breaking = sum(bool(row["is_breaking"]) for row in data.formats)
+    return f"{checks}, {count(n_breaking) if n_breaking else 'no'} variant{'s break' if n_breaking > 1 else ' breaks'} the format"
+
+
+format_gate = Section(
+    name="format_gate",
+    title="Format checks",
+    intro="These checks of the answers' formats were made before anything was measured. A variant that breaks its format is "
+    "named, and its answers count in every figure.",
+    queries=("not_derived",),
+    whole=_fill_formats,
+    finding=_checks,
 )

@@ -1,83 +1,281 @@
-"""The section on scoring: accuracy and its spread over templates by scoring method, and what a judge removes of a rule's."""
+"""The sections on scoring: accuracy by scoring method, what a judge removes of a rule's spread, tasks together, rankings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from promptaudit.report.blocks.blocks import Block, Comparison, DrawnSection, Figure, Panel, by
-from promptaudit.report.blocks.cells import Printed, Traced, parts
+from promptaudit.report.blocks.blocks import Comparison, DrawnSection, Figure, Panel, Table
+from promptaudit.report.blocks.cells import Cell, Printed, Traced, parts
 from promptaudit.report.charts import panels
 from promptaudit.report.data import ReportData
 from promptaudit.report.gather_judging import is_judge, is_rule
-from promptaudit.report.sections.columns import MODEL, bounds, counted, figure, judge_errors, table, words
-from promptaudit.report.sections.extremes import known_rows, largest, whose
-from promptaudit.report.sections.identity import options_of_import
-from promptaudit.report.sections.room import Room, point
+from promptaudit.report.sections.columns import (
+    MODEL,
+    Column,
+    Key,
+    Pivot,
+    bounds,
+    counted,
+    figure,
+    judge_errors,
+    n_tasks,
+    pivoted,
+    table,
+    words,
+)
 from promptaudit.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
-from promptaudit.report.sections.section import Section
-from promptaudit.system.display.figures import ABSENT, NAME, count, cut, number, ranged
+from promptaudit.report.sections.run import options_of_import
+from promptaudit.report.sections.section import Section, Task, point
+from promptaudit.report.sections.words import ends, known_rows, whose
+from promptaudit.system.display.figures import ABSENT, count, cut, number, ranged, signed
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import row_id
 
-MART = "fct_scoring_sensitivity"
+ACROSS, SPREADS, RANKINGS, AGREEMENTS = (
+    "rpt_scoring_across_tasks",
+    "fct_scoring_sensitivity",
+    "fct_ranking_consistency",
+    "fct_judge_agreement",
+)
+SCORED_BY = words("Scored by", "scoring_method")
+
+# rankings: how alike the templates of a task rank the models
+
+LEAST_MODELS = 3
+_OF_FEW = "* This figure is of only three or four models, so one exchange of two ranks moves it far."
+
+
+def _fill_rankings(task: Task) -> None:
+    columns = (
+        *(SCORED_BY, words("Model set", "model_set"), judge_errors(task.data.judging)),
+        *(counted("Models", "n_models"), counted("Templates", "n_variants")),
+        _correlation("Mean Spearman", "mean_spearman", "n_pairs"),
+        *(figure("Without luck", "mean_spearman_corrected"), bounds("mean_spearman_corrected")),
+        *(figure("More than by the rule", "difference_from_rule", _difference), bounds("difference_from_rule")),
+        *(figure("Textbook formula", "mean_spearman_textbook"), counted("Pairs", "n_pairs")),
+        counted("Undefined pairs", "n_undefined_pairs"),
+        _correlation("Scored answers alone", "mean_spearman_scored", "n_pairs_scored"),
+        counted("Pairs", "n_pairs_scored"),
+    )
+    few = _OF_FEW if _are_few(task.rows) else ""
+    task.table("Rank correlation over pairs of templates", columns, task.rows, RANKINGS, is_open=True, note=few)
+
+
+def _are_few(rankings: Sequence[Row]) -> bool:
+    return any(row["is_of_few_models"] and row["mean_spearman"] is not None for row in rankings)
+
+
+def _correlation(heading: str, name: str, n_pairs: str) -> Column:
+    return figure(heading, name, lambda of, name: of.cell(name, correlation(of.row, name, of.row[n_pairs])))
+
+
+def _difference(of: Traced, name: str) -> Printed:
+    return of.cell(name, signed(of.row[name]))
+
+
+def correlation(row: Row, name: str, n_pairs: int | None) -> str:
+    """Returns a mean correlation as it is printed, or why it is missing."""
+    if row[name] is not None:
+        return number(row[name]) + (" *" if row["is_of_few_models"] else "")
+    if (row["n_models"] or 0) < LEAST_MODELS:
+        return "needs three models"
+    if (row["n_variants"] or 0) < 2:  # noqa: PLR2004 - a pair
+        return "needs two templates"
+    return "every pair undefined" if not n_pairs else number(None)
+
+
+rankings = Section(
+    name="rankings",
+    title="Rankings of models",
+    intro="The Spearman correlation of the models' accuracies under two templates, as the mean over all pairs of "
+    "templates. It is 1 where the models rank the same under every template. A pair is undefined where all "
+    "models are alike under one of the two. By the luck of the questions alone, similar models rank "
+    "differently; the figure without luck corrects for that, and its interval is for other questions. It is "
+    "missing where the models cannot be told apart under any one template. Beside a judge's figure stands its "
+    "difference from the rule's, over the answers that both scored.",
+    rows=lambda data: data.judging.rankings,
+    fill=_fill_rankings,
+    finding=lambda data: ends(
+        data, "Templates rank the models alike by", data.judging.rankings, "mean_spearman", "task_id", "scoring_method"
+    ),
+    is_optional=True,
+)
+
+# across tasks: accuracy under each method, rankings of models, agreement of templates and of raters
+
+ALL = "all"  # the set of all models
+_HEADS = {"Task": "task_id", "Scored by": "scoring_method"}
+_RATERS = (
+    Column("Task", lambda of: of.row["task_id"] or "all tasks"),
+    *(words("Raters", "raters"), words("Kind", "kind"), counted("Answers", "n_rated")),
+    *(figure("Agreement", "agreement_rate"), figure("Perfect agreement", "perfect_agreement_rate")),
+    *(figure("Cohen's κ", "cohen_kappa"), figure("Fleiss' κ", "fleiss_kappa")),
+    *(counted("Distinct answers", "n_rated_distinct"), figure("Cohen's κ, distinct", "cohen_kappa_distinct")),
+)
+
+
+def _across(section: DrawnSection, data: ReportData) -> None:
+    spreads, ranked = data.judging.spreads, data.judging.rankings
+    tasks = {row["task_id"] for row in spreads}
+    rows = [row for row in data["scoring_across_tasks"] if row["task_id"] in tasks and row["accuracy_mean"] is not None]
+    if n_tasks(rows) < 2:  # noqa: PLR2004 - of one task the sections below have it all
+        return
+    references = {row["model_id"] for row in rows if row["is_reference"]}
+    block = section.add()
+    block.tables.append(_accuracies(rows, ranked))
+    if compared := [row for row in rows if row["mean_difference"] is not None]:
+        block.tables.append(pivoted(_DIFFERENCES, compared))
+    few = " * marks a figure of only three or four models." if _are_few(ranked) else ""
+    block.tables.append(pivoted(replace(_RANKINGS, note=f"{_RANKINGS.note}{few}"), ranked))
+    own = [{**row, "is_reference": row["model_id"] in references} for row in spreads]
+    block.tables.append(pivoted(_TEMPLATES, own))
+    if data.judging.agreements:
+        note = (
+            "Perfect agreement is the share of answers on which all say the same. Each answer counts, also where several say "
+            "the same; the last two columns count these once."
+        )
+        raters = table("Agreement of raters", _RATERS, data.judging.agreements, AGREEMENTS, n_heads=3, note=note)
+        block.tables.append(replace(raters, file="agreement-of-raters"))
+
+
+def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
+    of_all: dict[Key, Row] = {
+        (row["task_id"], row["scoring_method"]): row for row in rankings if row["model_set"] == ALL
+    }
+
+    def spearman(key: Key) -> Printed:
+        row = of_all.get(key)
+        return ABSENT if row is None else _spearman(row)
+
+    marked = any(row["n_ranked"] > 1 for row in rows)
+    best = "The most accurate model of a line and the smallest standard deviation are in bold. " if marked else ""
+    return pivoted(
+        Pivot(
+            caption="Accuracy, mean ± standard deviation over templates (ddof 1)",
+            heads=_HEADS,
+            cell=_accuracy,
+            last={"Mean Spearman": spearman},
+            note=f"{best}Mean Spearman: how alike the templates rank all models.",
+            file="accuracy",
+        ),
+        rows,
+    )
+
+
+def _accuracy(row: Row) -> Printed:
+    of, is_ranked = Traced(ACROSS, row), row["n_ranked"] > 1
+    mean = of.number("accuracy_mean", is_strong=row["is_best"] and is_ranked)
+    if row["accuracy_std_sample"] is None:
+        return mean
+    return mean, " ± ", of.number("accuracy_std_sample", is_strong=row["is_steadiest"] and is_ranked)
+
+
+def _spearman(row: Row) -> Cell:
+    return Traced(RANKINGS, row).cell("mean_spearman", correlation(row, "mean_spearman", row["n_pairs"]))
+
+
+def _two(
+    mart: str, first: str, second: str, kind: Callable[[Traced, str], Cell] = Traced.number
+) -> Callable[[Row], Printed]:
+    """Prints two figures of a row with a stroke between them."""
+    return lambda row: (Traced(mart, row).number(first), " / ", kind(Traced(mart, row), second))
+
+
+_DIFFERENCES = Pivot(
+    caption="Difference to the rule: mean / standard deviation",
+    heads={**_HEADS, "Rule": "rule"},
+    cell=_two(ACROSS, "mean_difference", "std_difference"),
+    note="A figure below 0 is lower than under the rule. A judge that errs makes the standard deviation smaller too.",
+    file="difference-to-the-rule",
+    is_open=False,
+)
+_RANKINGS = Pivot(
+    caption="Rankings of models: mean Spearman correlation over pairs of templates, by set of models",
+    heads=_HEADS,
+    across="model_set",
+    cell=lambda row: (_spearman(row), " (", Traced(RANKINGS, row).count("n_models"), ")"),
+    note="The number of models is in brackets.",
+    file="rankings",
+)
+_TEMPLATES = Pivot(
+    caption="Agreement of templates on which answers are right: Fleiss' κ / perfect agreement",
+    heads=_HEADS,
+    cell=_two(SPREADS, "fleiss_kappa", "perfect_agreement_rate", Traced.share),
+    note="Perfect agreement is the share of samples that are right under all templates, or wrong under all.",
+    file="agreement-of-templates",
+    is_open=False,
+)
+scoring_across_tasks = Section(
+    name="scoring_across_tasks",
+    title="Scoring across tasks",
+    intro="Accuracy over templates under each scoring method, how alike templates rank the models, and how far templates, judges "
+    "and people agree on which answers are right.",
+    queries=("scoring_across_tasks",),
+    whole=_across,
+    finding=lambda data: ends(
+        data, "Mean accuracy", data["scoring_across_tasks"], "accuracy_mean", "model_id", "task_id", "scoring_method"
+    ),
+    is_optional=True,
+)
+
+# accuracy and its spread over templates by scoring method, and what a judge removes of a rule's
+
 MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
 MOST_COMPARED = 100  # a task
+_RECTIFIED = (
+    *(MODEL, SCORED_BY, figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified")),
+    *(counted("Ruled by people", "n_ruled"), figure("Rectified std", "accuracy_std_rectified")),
+    bounds("accuracy_std_rectified"),
+)
 
 
-def _fill(section: DrawnSection, data: ReportData, _room: Room) -> None:
-    judging = data.judging
-    if judging.comparisons:
-        section.title = "Scoring: rule against judge"
-        section.intro += " The part of a rule's spread that a judge which rarely errs does not see comes from the rule."
+def _title(data: ReportData) -> str:
+    return "Scoring: rule against judge" if data.judging.comparisons else "Accuracy by scoring method"
+
+
+def _intro(data: ReportData) -> str:
+    intro = (
+        "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
+        "beyond what chance gives. An answer that cannot be read counts as not right; a model that weighs no options has no "
+        "figure by a rule that weighs them."
+    )
+    if data.judging.comparisons:
+        intro += " The part of a rule's spread that a judge which rarely errs does not see comes from the rule."
     if scale := options_of_import(data).get("scale"):
         low, high = scale
-        section.intro += f" A recording program's grades are on {low:g} to {high:g}, shown as shares of that scale."
-    compared, errors = by(judging.comparisons, "task_id"), judging.errors
+        intro += f" A recording program's grades are on {low:g} to {high:g}, shown as shares of that scale."
+    return intro
+
+
+def _fill_scoring(task: Task) -> None:
+    judging, block, rows = task.data.judging, task.block, task.rows
+    errors = judging.errors
+    own = [row for row in judging.comparisons if row["task_id"] == block.task_id]
+    block.findings = findings(own)
+    unverified = {row["judge"] for row in own if row["judge_state"] != VERIFIED}
+    unverified |= {row["scoring_method"] for row in rows if row.get("judge_state") not in (None, VERIFIED)}
+    if list(dict.fromkeys(row["task_id"] for row in judging.spreads)).index(block.task_id) < MOST_DRAWN_TASKS:
+        _draw(task, errors, unverified)
+    else:
+        block.notes.append(f"Charts are drawn of the first {MOST_DRAWN_TASKS} tasks; the figures below hold all.")
+    block.comparisons = [_comparison(row, errors) for row in own[:MOST_COMPARED]]
+    if len(own) > MOST_COMPARED:
+        first = f"The first {MOST_COMPARED} of {len(own):,} comparisons"
+        block.notes.append(f"{first}; the table marts.rpt_rule_against_judge has the rest.")
     columns = (
-        MODEL,
-        words("Scored by", "scoring_method"),
-        judge_errors(judging),
-        counted("Templates", "n_variants"),
-        counted("Samples", "n_samples"),
-        figure("Mean accuracy", "accuracy_mean"),
-        figure("std (ddof 0)", "accuracy_std"),
-        figure("std (ddof 1)", "accuracy_std_sample"),
-        figure("Range", "accuracy_range"),
-        figure("Corrected std", "accuracy_std_corrected"),
-        bounds("accuracy_std_corrected"),
+        *(MODEL, SCORED_BY, judge_errors(judging), counted("Templates", "n_variants"), counted("Samples", "n_samples")),
+        *(figure("Mean accuracy", "accuracy_mean"), figure("std (ddof 0)", "accuracy_std")),
+        *(figure("std (ddof 1)", "accuracy_std_sample"), figure("Range", "accuracy_range")),
+        *(figure("Corrected std", "accuracy_std_corrected"), bounds("accuracy_std_corrected")),
         figure("Scored answers alone: mean", "accuracy_scored_mean"),
         figure("std (ddof 1)", "accuracy_scored_std_sample"),
-        figure("Corrected std", "accuracy_scored_std_corrected"),
-        bounds("accuracy_scored_std_corrected"),
+        *(figure("Corrected std", "accuracy_scored_std_corrected"), bounds("accuracy_scored_std_corrected")),
     )
-    rectified = (
-        MODEL,
-        words("Scored by", "scoring_method"),
-        figure("Rectified mean", "accuracy_rectified"),
-        bounds("accuracy_rectified"),
-        counted("Ruled by people", "n_ruled"),
-        figure("Rectified std", "accuracy_std_rectified"),
-        bounds("accuracy_std_rectified"),
-    )
-    for task_id, rows in by(judging.spreads, "task_id").items():
-        block = section.add(task_id)
-        own = compared.get(task_id, [])
-        block.findings = findings(own)
-        unverified = {row["judge"] for row in own if row["judge_state"] != VERIFIED}
-        unverified |= {row["scoring_method"] for row in rows if row.get("judge_state") not in (None, VERIFIED)}
-        if len(section.blocks) <= MOST_DRAWN_TASKS:
-            _draw(block, rows, errors, unverified)
-        else:
-            block.notes.append(f"Charts are drawn of the first {MOST_DRAWN_TASKS} tasks; the figures below hold all.")
-        block.comparisons = [_comparison(row, errors) for row in own[:MOST_COMPARED]]
-        if len(own) > MOST_COMPARED:
-            block.notes.append(
-                f"The first {MOST_COMPARED} of {len(own):,} comparisons; the table marts.rpt_rule_against_judge has the rest."
-            )
-        block.tables.append(table("Spread of accuracy over templates", columns, rows, MART))
-        if ruled := [row for row in rows if row.get("n_ruled")]:
-            block.tables.append(table("Accuracy that people would give, and its spread", rectified, ruled, MART))
+    task.table("Spread of accuracy over templates", columns, rows, SPREADS)
+    ruled = [row for row in rows if row.get("n_ruled")]
+    task.table("Accuracy that people would give, and its spread", _RECTIFIED, ruled, SPREADS)
 
 
 def drawn_methods(methods: Sequence[str]) -> list[str]:
@@ -88,7 +286,8 @@ def drawn_methods(methods: Sequence[str]) -> list[str]:
     return rules[:n_rules] + judges[: room - n_rules]
 
 
-def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], unverified: set[str]) -> None:
+def _draw(task: Task, errors: dict[tuple[str, str], str], unverified: set[str]) -> None:
+    rows, block = task.rows, task.block
     everything = list(dict.fromkeys(row["scoring_method"] for row in sorted(rows, key=_judges_last)))
     methods = drawn_methods(everything)
     models = list(dict.fromkeys(row["model_id"] for row in rows))
@@ -99,26 +298,22 @@ def _draw(block: Block, rows: list[Row], errors: dict[tuple[str, str], str], unv
         for colour, method in zip(panels.SERIES, methods, strict=False)
     )
     if len(methods) < len(everything) or len(shown) < len(models):
-        block.notes.append(
-            f"{len(methods)} of {len(everything)} scoring methods and {len(shown)} of {len(models)} models are drawn; the "
-            "figures below hold all of them."
-        )
-    about = f"{cut(block.task_id, NAME)}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
-    n_variants = max((row["n_variants"] or 0 for row in own), default=0)
+        of_models = f"{len(shown)} of {len(models)} models are drawn; the figures below hold all of them."
+        block.notes.append(f"{len(methods)} of {len(everything)} scoring methods and {of_models}")
+    about = f"{task.name}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
+    over = f"over {count(max((row['n_variants'] or 0 for row in own), default=0))} templates"
     accuracies = [
         _point(row, "accuracy_mean") | _around(row["accuracy_mean"], row["accuracy_std_sample"]) for row in own
     ]
-    drawing = panels.ranges(
-        accuracies, methods, (0.0, 1.0), "accuracy", f"{about}: mean accuracy ± standard deviation."
-    )
-    block.panels.append(Panel("Accuracy", "mean ± standard deviation", f"over {count(n_variants)} templates", drawing))
+    label = f"{about}: mean accuracy ± standard deviation."
+    drawing = panels.ranges(accuracies, methods, (0.0, 1.0), "accuracy", label)
+    block.panels.append(Panel("Accuracy", "mean ± standard deviation", over, drawing))
     spreads = [_point(row, "accuracy_std_corrected") for row in own]
     if any(row["value"] is not None for row in spreads):
         most = max(row["high"] or row["value"] or 0 for row in spreads)
         domain = (0.0, max(0.05, math.ceil(most * 20) / 20))
-        drawing = panels.ranges(
-            spreads, methods, domain, "corrected spread", f"{about}: corrected spread over templates."
-        )
+        label = f"{about}: corrected spread over templates."
+        drawing = panels.ranges(spreads, methods, domain, "corrected spread", label)
         block.panels.append(Panel("Corrected spread", "over templates", "with its 95 % interval", drawing))
 
 
@@ -128,7 +323,7 @@ def _judges_last(row: Row) -> tuple[bool, bool]:
 
 
 def _point(row: Row, name: str) -> Row:
-    return point(MART, row, name, name=row["model_id"], series=row["scoring_method"])
+    return point(SPREADS, row, name, name=row["model_id"], series=row["scoring_method"])
 
 
 def _around(mean: float | None, std: float | None) -> Row:
@@ -152,13 +347,10 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         std = row[f"accuracy_std_{who}"]
         return Figure(of.number(f"accuracy_{who}"), "" if std is None else f"± {number(std)}")
 
-    def spread(name: str) -> Figure:
-        return Figure(of.number(name), of.bounds(name))
-
+    spreads = (Figure(of.number(name), of.bounds(name)) for name in ("spread_rule", "spread_judge", "difference"))
     removed = Figure(of.share("share_removed"), of.bounds("share_removed", "share"))
     if row["share_removed"] is None:
         removed = Figure(of.cell("share_removed", ABSENT), why_no_share(row))
-    is_verified = row["judge_state"] == VERIFIED
     vouching: list[Printed] = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
     if row.get("n_ruled"):
         vouching.append((of.count("n_ruled"), " answers that people ruled on"))
@@ -166,35 +358,27 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
         if row.get(name) is not None:
             vouching.append((f"rectified: {words_of} ", of.number(name), " ", *parts(of.bounds(name))))
     if row["share_removed_rectified"] is not None:
-        bounds = parts(of.bounds("share_removed_rectified", "share"))
-        vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *bounds))
-    figures = (
-        accuracy("rule"),
-        accuracy("judge"),
-        spread("spread_rule"),
-        spread("spread_judge"),
-        spread("difference"),
-        removed,
-    )
-    name = row_id("rpt_rule_against_judge", row)
+        around = parts(of.bounds("share_removed_rectified", "share"))
+        vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *around))
     return Comparison(
         model_id=row["model_id"],
         rule=row["rule"],
         judge=row["judge"],
-        figures=figures,
-        is_verified=is_verified,
+        figures=(accuracy("rule"), accuracy("judge"), *spreads, removed),
+        is_verified=row["judge_state"] == VERIFIED,
         vouching=tuple(vouching),
         sentence=conclusion(row),
-        row=name,
+        row=row_id("rpt_rule_against_judge", row),
     )
 
 
-def _finding(data: ReportData) -> str:
+def _whose_spread(data: ReportData) -> str:
     if told := findings(data.judging.comparisons):
         return f"{told[0][0]}: {told[0][1]}"
-    worst = largest(known_rows(data, data.judging.spreads, "accuracy_std_corrected"), "accuracy_std_corrected")
-    if worst is None:
+    known = known_rows(data, data.judging.spreads, "accuracy_std_corrected")
+    if not known:
         return ""
+    worst = max(known, key=lambda row: row["accuracy_std_corrected"])
     spread = ranged(*(worst[f"accuracy_std_corrected{end}"] for end in ("", "_low", "_high")))
     return (
         f"Accuracy varies most between templates for {whose(worst, 'model_id', 'task_id', 'scoring_method')}: {spread}"
@@ -203,13 +387,10 @@ def _finding(data: ReportData) -> str:
 
 scoring = Section(
     name="scoring",
-    title="Accuracy by scoring method",
-    intro=(
-        "The same answers, scored by different methods. The corrected spread is how far accuracy varies over templates "
-        "beyond what chance gives. An answer that cannot be read counts as not right; a model that weighs no options has no "
-        "figure by a rule that weighs them."
-    ),
-    fill=_fill,
-    finding=_finding,
+    title=_title,
+    intro=_intro,
+    rows=lambda data: data.judging.spreads,
+    fill=_fill_scoring,
+    finding=_whose_spread,
     is_optional=True,
 )

@@ -1,20 +1,33 @@
-"""The scorecard: a run's figures, one row per model, task and strategy, as plain rows and as a table for a terminal."""
+"""The scorecard: a run's figures, one row per model, task and strategy, as plain rows and as tables for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptaudit.registry.mart_columns import ENDS, MartColumn, compact_measures
+from promptaudit.registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
 from promptaudit.report.ask_copy import rows
+from promptaudit.report.blocks.blocks import by
 from promptaudit.report.gather_judging import comparisons
 from promptaudit.report.queries import query
-from promptaudit.report.sections.reasons import why_no_figure
-from promptaudit.report.terminal.field_stability import fields_of_tasks
-from promptaudit.report.terminal.missing_answers import missing_of_rows
-from promptaudit.report.terminal.rule_against_judge import comparisons_of_tasks
-from promptaudit.report.terminal.tables import Footnotes, Line, tables
-from promptaudit.system.display.figures import ABSENT, NAME, count, counted_of, cut, in_unit, interval
+from promptaudit.report.sections.answers import AS_MODAL, AS_NA, BOUNDED, bounded, lacking, n_unanswered
+from promptaudit.report.sections.rule_against_judge import VERIFIED, findings
+from promptaudit.report.sections.words import why_no_figure
+from promptaudit.report.terminal.tables import Footnotes, Line, TextTable, printed
+from promptaudit.system.display.figures import (
+    ABSENT,
+    NAME,
+    count,
+    counted_of,
+    cut,
+    in_unit,
+    interval,
+    number,
+    percent,
+    ranged,
+    share,
+    share_interval,
+)
 from promptaudit.warehouse import Ask, Row, Warehouse
 
 if TYPE_CHECKING:
@@ -46,21 +59,17 @@ def _asker(warehouse: Warehouse, audit_run_id: str) -> Ask:
 
 
 def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> RenderableType:
-    """Returns the scorecard for a terminal of a width, under it each task's rules against its judges, where there are any."""
+    """Prints the scorecard for a terminal of a width, and under it each task's rules against its judges, and fields."""
     from rich.console import Group
 
-    tasks = rows(warehouse, query("tasks"), audit_run_id)
-    kinds = {row["task_id"]: row["kind"] for row in tasks}
+    kinds = {row["task_id"]: row["kind"] for row in rows(warehouse, query("tasks"), audit_run_id)}
     scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
-    parts = drawn(scores, compared, width, kinds)
-    return Group(*parts, *fields_of_tasks(field_rows(warehouse, audit_run_id), width))
+    of_fields = [line for table in _fields(field_rows(warehouse, audit_run_id)) for line in printed(table, width)]
+    return Group(*drawn(scores, compared, width, kinds), *of_fields)
 
 
 def drawn(
-    scores: list[Row],
-    compared: list[Row],
-    width: int,
-    kinds: Mapping[str, str] | None = None,
+    scores: list[Row], compared: list[Row], width: int, kinds: Mapping[str, str] | None = None
 ) -> Iterator[RenderableType]:
     """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
 
@@ -84,11 +93,11 @@ def drawn(
         Line(heading=heading, name=name, cells=[column[place] for _, column in kept])
         for place, (heading, name) in enumerate(names(scores))
     ]
-    yield from tables("", [title for title, _ in kept], lines, width)
+    yield from printed(TextTable(columns=[title for title, _ in kept], lines=lines), width)
     told = "; ".join(f"{' '.join(title.lower().split())} {cell}" for title, cell in same.items())
     yield from notes.lines(f"In every row: {told}." if told else "", width)
-    yield from missing_of_rows(scores, width)
-    yield from comparisons_of_tasks(compared, width)
+    for table in (*missing_answers(scores), *_comparisons(compared)):
+        yield from printed(table, width)
 
 
 def names(scores: Sequence[Row]) -> list[tuple[str, str]]:
@@ -121,3 +130,104 @@ def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:
         return figure
     low, high = (row[measure.estimate + end] for end in ENDS)
     return f"{figure} {interval(low, high)}".rstrip()
+
+
+# the bounds of measures whose asks were not all answered
+
+MISSING = "Missing answers: measures with all of them N/A, and behind the stroke with all of them the sample's commonest label."
+
+
+def missing_answers(scores: list[Row]) -> list[TextTable]:
+    """Makes the table of rows of marts.rpt_audit with their bounds, where asks were not answered."""
+    lines = [Line(heading=_under(row, "task_id"), name=row["model_id"], cells=_bounds(row)) for row in lacking(scores)]
+    columns = ["Unanswered", *(mart_columns("rpt_audit")[name].label for name in BOUNDED)]
+    return [TextTable(columns=columns, lines=lines, intro=MISSING)] if lines else []
+
+
+def _under(row: Row, name: str) -> str:
+    return f"{cut(row[name], NAME)} · {cut(row['strategy'], NAME)}"
+
+
+def _bounds(row: Row) -> list[str]:
+    cells = dict.fromkeys(BOUNDED, ABSENT)
+    for column in bounded(row):
+        cells[column.name] = " / ".join(in_unit(row[f"{column.name}_{end}"], column.unit) for end in (AS_NA, AS_MODAL))
+    return [count(n_unanswered(row)), *cells.values()]
+
+
+# the fields of extraction, a table a task
+
+OF_FIELDS = ("accuracy", "sensitivity", "pss_inter")
+MOST_FIELDS = 30  # rows a task
+
+
+def _fields(fields: Sequence[Row]) -> Iterator[TextTable]:
+    columns = [mart_columns("fct_field_stability")[name].label for name in OF_FIELDS]
+    for task_id, own in by(fields, "task_id").items():
+        lines = []
+        for row in own[:MOST_FIELDS]:
+            cells = [ranged(row[name], *(row[name + end] for end in ENDS)) for name in OF_FIELDS]
+            lines.append(Line(heading=_under(row, "model_id"), name=cut(row["field"], NAME), cells=cells))
+        title = f"fields: {cut(task_id, NAME)}"
+        yield TextTable(columns=columns, lines=lines, title=title, below=_rest(len(own), MOST_FIELDS))
+
+
+def _rest(n: int, most: int) -> list[str]:
+    return [f"the first {most} of {n} rows; the report has the rest"] if n > most else []
+
+
+# rule against judge: what is found in each task, the figures behind it, and how often the judge errs
+
+COMPARED = ("Accuracy, rule", "Accuracy, judge", "Corrected spread, rule", "Corrected spread, judge", "Share removed")
+MOST_COMPARED = 20  # rows a task
+
+
+def _comparisons(compared: list[Row]) -> Iterator[TextTable]:
+    for task_id, own in by(compared, "task_id").items():
+        lines = []
+        for row in own[:MOST_COMPARED]:
+            name = f"{cut(row['rule'], NAME)} · {cut(row['judge'], NAME)}"
+            lines.append(Line(heading=cut(row["model_id"], NAME), name=name, cells=_compared(row)))
+        found = [f"{phrase}: {who}" for phrase, who in findings(own)]
+        judges = [vouching(of_judge[0]) for of_judge in by(own, "judge").values()]
+        below = [*_rest(len(own), MOST_COMPARED), *found, *judges]
+        yield TextTable(columns=COMPARED, lines=lines, title=f"rule against judge: {cut(task_id, NAME)}", below=below)
+
+
+def _compared(row: Row) -> tuple[str, ...]:
+    """The printed figures of a row, each with its interval or standard deviation."""
+
+    def accuracy(who: str) -> str:
+        std = row[f"accuracy_std_{who}"]
+        return number(row[f"accuracy_{who}"]) + ("" if std is None else f" ± {number(std)}")
+
+    judged = accuracy("judge")
+    if row["accuracy_rectified"] is not None:
+        around = interval(row["accuracy_rectified_low"], row["accuracy_rectified_high"])
+        judged = f"{judged} rectified {number(row['accuracy_rectified'])} {around}"
+
+    def spread(who: str) -> str:
+        name = f"spread_{who}"
+        return f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}".rstrip()
+
+    removed = [share(row["share_removed"]), share_interval(row["share_removed_low"], row["share_removed_high"])]
+    if row["share_removed"] is None:
+        removed = [ABSENT]
+    if row["judge_state"] != VERIFIED:
+        removed.append("unverified")
+    elif row["share_removed_rectified"] is not None:
+        removed.append(f"rectified {share(row['share_removed_rectified'])}")
+    return accuracy("rule"), judged, spread("rule"), spread("judge"), " ".join(removed).rstrip()
+
+
+def vouching(row: Row) -> str:
+    """Returns what is known of a judge's own errors, in a line."""
+    rates = [
+        f"{kind} {percent(row[f'error_rate_{kind}'])}"
+        for kind in ("right", "wrong", "blank", "injected")
+        if row[f"error_rate_{kind}"] is not None
+    ]
+    line = f"{cut(row['judge'], NAME)}: wrong on controls: {', '.join(rates) or 'none shown'}"
+    if row["judge_state"] != VERIFIED:
+        return f"{line}; judge_unverified: its own errors may remove spread too"
+    return f"{line}; {count(row['n_ruled'])} answers that people ruled on take its own errors out"

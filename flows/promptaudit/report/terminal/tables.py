@@ -31,34 +31,44 @@ class Line:
     cells: Sequence[str]
 
 
-def tables(heading: str, columns: Sequence[str], lines: Sequence[Line], width: int) -> Iterator[Text]:
-    """Yields the lines of one table, or of several under each other where the width is too small for all columns.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """Headings, which may have several lines, and rows, of which those under one heading stand together.
 
-    Args:
-        heading: of the names.
-        columns: their headings, which may have several lines.
-        lines: the rows; those under one heading stand together.
-        width: characters of the terminal, which no line is wider than.
+    Above them stand a title or a sentence, which is folded, and below them further sentences, a line each.
     """
+
+    columns: Sequence[str]
+    lines: Sequence[Line]
+    title: str = ""
+    intro: str = ""
+    below: Sequence[str] = ()
+
+
+def printed(table: TextTable, width: int) -> Iterator[Text]:
+    """Yields the lines of a table, none wider than `width`; columns without room stand in further tables under it."""
     from rich.cells import cell_len
 
+    if table.title:
+        yield _text(f"\n{table.title}", "bold")
+    if table.intro:
+        yield _text("\n" + "\n".join(textwrap.wrap(table.intro, width)))
+    columns, lines = table.columns, table.lines
     widths = [
         max(cell_len(text) for text in (*column.split("\n"), *(line.cells[place] for line in lines)))
         for place, column in enumerate(columns)
     ]
-    names = [heading, *(" " * INDENT + cut(line.name, NAME) for line in lines)]
-    longest = max(map(cell_len, names))
+    longest = max(cell_len(" " * INDENT + cut(line.name, NAME)) for line in lines)
     room = max(LEAST_NAME, min(longest, width - max(widths, default=0) - GAP, width // 3))
     for place, part in enumerate(parts_of(widths, width, first=room, gap=GAP)):
         if place:
             yield _text("")
-        yield from _table(heading, columns, lines, part, [room, *(widths[index] for index in part)])
+        yield from _table(columns, lines, part, [room, *(widths[index] for index in part)])
+    yield from map(_text, table.below)
 
 
-def _table(
-    heading: str, columns: Sequence[str], lines: Sequence[Line], part: Sequence[int], widths: Sequence[int]
-) -> Iterator[Text]:
-    titles = [heading.split("\n"), *(columns[index].split("\n") for index in part)]
+def _table(columns: Sequence[str], lines: Sequence[Line], part: Sequence[int], widths: Sequence[int]) -> Iterator[Text]:
+    titles = [[""], *(columns[index].split("\n") for index in part)]
     for place in range(-max(map(len, titles)), 0):  # the last lines of all headings are beside each other
         row = [title[place] if len(title) >= -place else "" for title in titles]
         yield _row(row[0], row[1:], widths, "bold")

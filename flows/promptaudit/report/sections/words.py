@@ -1,0 +1,138 @@
+"""Sentences of the sections: the least and the largest figure and whose they are, and why there is nothing to show of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from promptaudit.registry.mart_columns import mart_columns
+from promptaudit.system.display.figures import cut, number
+from promptaudit.warehouse import Row
+
+if TYPE_CHECKING:
+    from promptaudit.report.data import ReportData
+
+NAME = 60  # characters of a name in a sentence
+
+
+def known_rows(data: ReportData, rows: Iterable[Row], column: str) -> list[Row]:
+    """Returns the rows that have a figure, of models that are audited where there are any."""
+    known = [row for row in rows if row.get(column) is not None]
+    references = data.reference_models
+    return [row for row in known if row.get("model_id") not in references] or known
+
+
+def group(row: Row) -> tuple[str, ...]:
+    """Returns the model, task, strategy and scoring method of a row, as far as it has them."""
+    return tuple(row[name] for name in ("model_id", "task_id", "strategy", "scoring_method") if name in row)
+
+
+def by_group(rows: Iterable[Row]) -> list[list[Row]]:
+    """Returns the rows of each group."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(group(row), []).append(row)
+    return list(groups.values())
+
+
+def whose(row: Row, *names: str) -> str:
+    """Returns whose a row is: its model, task and strategy, or the names that are given."""
+    return ", ".join(
+        cut(row[name], NAME) for name in names or ("model_id", "task_id", "strategy") if row.get(name) is not None
+    )
+
+
+def of_extreme(
+    rows: Callable[[ReportData], Iterable[Row]], column: str, pick: Callable[..., Row | None] = max, otherwise: str = ""
+) -> Callable[[Callable[[Row, ReportData], str]], Callable[[ReportData], str]]:
+    """Makes a finding of a sentence about the row with the largest known figure, or as `pick` has it; `otherwise` without any."""
+
+    def of(sentence: Callable[[Row, ReportData], str]) -> Callable[[ReportData], str]:
+        def finding(data: ReportData) -> str:
+            row = pick(known_rows(data, rows(data), column), key=lambda row: row[column], default=None)
+            return otherwise if row is None else sentence(row, data)
+
+        return finding
+
+    return of
+
+
+def ends(data: ReportData, what: str, rows: Iterable[Row], column: str, *names: str) -> str:
+    """Returns the least and the largest known figure and whose they are, in a sentence; nothing where there is none."""
+    known = known_rows(data, rows, column)
+    if not known:
+        return ""
+    least, most = min(known, key=lambda row: row[column]), max(known, key=lambda row: row[column])
+    if least is most:
+        return f"{what} {number(least[column])} for {whose(least, *names)}"
+    return f"{what} {number(least[column])} ({whose(least, *names)}) to {number(most[column])} ({whose(most, *names)})"
+
+
+def means_of(rows: Sequence[Row], name: str, column: str) -> dict[str, float]:
+    """Returns the mean of a figure for each value of another column."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(row[name], []).append(row[column])
+    return {key: sum(own) / len(own) for key, own in values.items()}
+
+
+def class_of(row: Row) -> str:
+    """Returns the class that a row is of, in words."""
+    return f"Class {cut(row['gold_label'], NAME)}"
+
+
+WITHOUT_LABELS = {
+    "open_ended": "An open-ended task has no labels to measure this by.",
+    "extraction": "A task of fields has no labels to measure this by; its measures stand field by field.",
+}
+"""Why a kind of task has none of the measures of labels."""
+NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."
+NO_GOLD = "No sample of this task has a gold label, so no answer can be called right or wrong."
+ASKED_ONCE = "No original wording was asked twice, so there are no repetitions to compare."
+REWORDED_ONCE = "No prompt variant but the original was asked twice, so prompt and noise cannot be told apart."
+NO_PRICE = "No price of these answers is known."
+
+
+def why_no_answers(rows: Sequence[Row]) -> str | None:
+    """Returns why a task has nothing to measure at all, None where it has; `rows` are its rows of the scorecard."""
+    if not sum(row["n_landed"] or 0 for row in rows):
+        return "No answer has landed yet."
+    if not any(row["n_variants_answered"] for row in rows):
+        return "Every ask ended in an error, so there is nothing to measure."
+    return None
+
+
+def why_open(data: ReportData, task_id: str) -> str | None:
+    """Returns why a task without labels has none of the measures of labels, None for a task with labels."""
+    kinds = {row["task_id"]: row["kind"] for row in data.tasks}
+    return WITHOUT_LABELS.get(kinds.get(task_id, ""))
+
+
+def why_one_variant(rows: Sequence[Row], measure: str) -> str:
+    """Returns why a measure over prompt variants is missing; `rows` are the task's rows of the scorecard."""
+    if nothing := why_no_answers(rows):
+        return nothing
+    if max(row["n_variants_answered"] for row in rows) < 2:  # noqa: PLR2004
+        return f"Only one prompt variant was asked, and {measure} needs two."
+    return f"Too few answers can be compared for {measure}."
+
+
+def why_no_figure(row: Row, measure: str, kind: str) -> str:  # noqa: PLR0911 - a reason each
+    """Returns why a row of the scorecard, whose task is of a kind, has no figure of a measure."""
+    if nothing := why_no_answers([row]):
+        return nothing
+    if measure == "cost_usd":
+        return NO_PRICE
+    if kind in WITHOUT_LABELS:
+        return WITHOUT_LABELS[kind]
+    if measure == "pss_intra":
+        return ASKED_ONCE
+    if measure == "micro_f1":
+        return NO_GOLD
+    if measure == "consistency" and row["micro_f1"] is None:
+        return NO_CLASSES
+    if measure == "wording_share" and row["sensitivity"] is not None:
+        return REWORDED_ONCE
+    return why_one_variant(
+        [row], {"pss_inter": "PSS over prompt variants"}.get(measure, mart_columns("rpt_audit")[measure].label.lower())
+    )
