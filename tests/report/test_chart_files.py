@@ -67,7 +67,7 @@ def test_every_chart_is_a_drawing_a_picture_and_its_data(
     assert len(tables) == (5 if name == "judged" else 0)
     charts = [path for path in files if path.stem not in tables]
     figures = {path.stem for path in charts}
-    assert len(charts) == 3 * len(figures) > 0
+    assert len(charts) == 4 * len(figures) > 0
     assert all(stem.startswith(tuple(FIGURES.values())) for stem in figures)
     for path in files:
         if path.suffix == ".svg":
@@ -86,6 +86,7 @@ def _is_sound(path: Path) -> None:
     assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
     coloured = {word for each in root.iter() for word in (each.get("class") or "").split() if word != "clip"}
     assert all(f".{word}{{" in text for word in coloured)
+    assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF-")
     picture = path.with_suffix(".png").read_bytes()
     width, height = struct.unpack(">II", picture[16:24])
     assert width == pytest.approx(int(root.attrib["width"]) * 300 / 96, abs=1)
@@ -100,7 +101,7 @@ def test_the_command_says_how_many_it_wrote_and_where(
         tmp_path, "--warehouse", str(ordinary.warehouse), "report", ordinary.audit_run_id, "--charts", "figures"
     )
     n = len(list((tmp_path / "figures").glob("*.svg")))
-    assert (ended.code, ended.out) == (0, f"{n} charts in figures, each as SVG, PNG and CSV\n")
+    assert (ended.code, ended.out) == (0, f"{n} charts in figures, each as SVG, PDF, PNG and CSV\n")
     warehouse = Warehouse(ordinary.warehouse)
     own = charts_of(warehouse, ordinary.audit_run_id, tmp_path / "own", ["consistency", "sample_pairs"])
     assert all(path.stem.startswith((FIGURES["consistency"], FIGURES["sample_pairs"])) for path in own)

@@ -115,7 +115,7 @@ def report(
         files = charts_of(Warehouse(settings.warehouse), run, charts, only or ())
         n_charts, n_tables = (sum(path.suffix == ending for path in files) for ending in (".svg", ".tex"))
         tables = f"; {n_tables} tables, each as CSV and LaTeX" if n_tables else ""
-        show({"charts": list(map(str, files))}, f"{n_charts} charts in {charts}, each as SVG, PNG and CSV{tables}")
+        show({"charts": list(map(str, files))}, f"{n_charts} charts in {charts}, each as SVG, PDF, PNG and CSV{tables}")
         return
     if form == "html" and output is None:
         with held_if_free(Warehouse(settings.warehouse), state.progress()) as is_held:

@@ -19,9 +19,11 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.places import Places
 
 if TYPE_CHECKING:
-    import altair as alt
     import polars as pl
 
+    from promptaudit.report.chart_files import Chart
+
+SCORE = "Prompt Stability Score"
 THRESHOLD = 0.8
 """The score that the paper asks of a prompt."""
 NO_PROMPT = "(none)"
@@ -53,28 +55,28 @@ class Stability:
         """Selects the score over all annotators with its interval, one row for each paraphrase temperature."""
         return self.table.filter(series="all").select("paraphrase_temperature", "pss", "pss_low", "pss_high")
 
-    def plot(self) -> alt.LayerChart:
-        """Draws the score as an altair chart, with its interval and a line at .8.
+    def plot(self) -> Chart:
+        """Draws the score with its interval and a line at .8, as a notebook shows it; `.save(path)` writes it as a file.
 
-        `.save(path)` writes HTML, and with the extra `charts` SVG or PNG.
-
-        The chart goes over paraphrase temperatures, with all annotators together, where there are some; else over the
-        first k annotators.
+        The chart goes over paraphrase temperatures, with all annotators together, where there are some; else over the first k
+        annotators.
         """
-        import altair as alt
+        import polars as pl
+
+        from promptaudit.report.chart_files import chart_of
+        from promptaudit.report.charts.panels import Axes, curves, domain_of
 
         swept = self.table.drop_nulls("paraphrase_temperature")
         if swept.is_empty():
             rows, x, title = self.table.filter(series="cumulative"), "n_annotators", "Annotators"
         else:
             rows, x, title = swept.filter(series="all"), "paraphrase_temperature", "Paraphrase temperature"
-        base = alt.Chart(rows.select(x, "pss", "pss_low", "pss_high")).encode(
-            x=alt.X(x, type="quantitative", title=title, axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("pss", type="quantitative", title="Prompt Stability Score", scale=alt.Scale(domainMax=1)),
+        kept = (
+            rows.select(at=x, value="pss", low="pss_low", high="pss_high", series=pl.lit(SCORE)).sort("at").to_dicts()
         )
-        band = base.mark_area(opacity=0.2).encode(y=alt.Y("pss_low", type="quantitative"), y2="pss_high")
-        threshold = alt.Chart().mark_rule(strokeDash=[4, 4]).encode(y=alt.datum(THRESHOLD))
-        return alt.LayerChart(layer=[band, base.mark_line(point=True), threshold])
+        domain = domain_of([row[end] for row in kept for end in ("value", "low")])
+        axes = Axes(x=title, y=SCORE, ticks=[row["at"] for row in kept], domain=domain, level=THRESHOLD)
+        return chart_of(curves(kept, [SCORE], axes, {}, f"{SCORE} of a prompt"))
 
     def to_csv(self, path: str | Path) -> None:
         """Writes the table as CSV."""

@@ -102,7 +102,7 @@ def from_below(page: str) -> str:
 
 
 def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Writes the papers' figures of a run into a folder, or the sections `only` names, as SVG, PNG and CSV; returns the files.
+    """Writes the papers' figures of a run, or the sections `only` names, into a folder as SVG, PDF, PNG and CSV.
 
     Raises WarehouseError as `report` does, UsageError for a section without charts and where the extra `charts` is absent.
     """

@@ -1,4 +1,4 @@
-"""Writes charts of a report as SVG and PNG, at a size and in colours that go into a paper, with their data as CSV.
+"""Writes charts of a report as SVG, PDF and PNG, at a size and in colours that go into a paper, with their data as CSV.
 
 Tables across tasks, which papers print, are written beside them (`table_files.py`).
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from promptaudit.registry.errors import UsageError, WarehouseError, nearest
+from promptaudit.registry.extras import is_installed, needs_extra
 from promptaudit.report.blocks.blocks import Block, DrawnSection
 from promptaudit.report.charts.drawing import WIDTH, Drawing, Source
 from promptaudit.report.charts.plot import PADDING, plotted
@@ -33,6 +35,7 @@ DOTS_AN_INCH = 300  # of a PNG
 POINTS_AN_INCH = 72
 KEY, LINE = 9, 16  # pixels of a legend's patch of colour and of its line
 MOST_NAME = 120  # characters of a file's name
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _COLOUR = re.compile(r"--([a-z]+): (#[0-9a-f]{6})")
 
 
@@ -79,8 +82,6 @@ def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> li
     of the page that are written instead. A file of that name is replaced. Raises UsageError for a section without charts,
     WarehouseError where the folder or a file cannot be written.
     """
-    import vl_convert
-
     with unlimited():
         content = sections(data)
     everything = [*content.first, *content.others]
@@ -98,14 +99,51 @@ def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> li
     written: list[Path] = []
     stems: set[str] = set()
     for chart in (each for anchor in known if anchor in (only or FIGURES) for each in _charts(known[anchor])):
-        svg, stem = _as_svg(chart, colours), _free(chart.stem, stems)
-        png = vl_convert.svg_to_png(svg, scale=POINTS_AN_INCH / PIXELS_AN_INCH, ppi=DOTS_AN_INCH)
+        svg, stem = _as_svg(chart.source, chart.legend, colours), _free(chart.stem, stems)
         written += [
-            write_text(svg, folder / f"{stem}.svg", SHARED),
-            write_bytes(png, folder / f"{stem}.png", SHARED),
+            *(save(svg, folder / f"{stem}.{ending}") for ending in ("svg", "pdf", "png")),
             write_text(_as_csv(chart.source.rows), folder / f"{stem}.csv", SHARED),
         ]
     return written + ([] if only else _write_tables(everything, folder))
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as SVG, as a notebook shows it."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> None:
+        """Writes the chart as SVG, or by the ending of the file as PDF or PNG, which the extra `charts` makes."""
+        save(self.svg, Path(path))
+
+
+def chart_of(drawing: Drawing) -> Chart:
+    """Makes a drawing of the page a chart of its own, in the colours of the light page, without a legend."""
+    return Chart(_as_svg(drawing.source, (), _colours()))
+
+
+def save(svg: str, path: Path) -> Path:
+    """Writes an SVG as PDF or PNG if the file ends so, and as it is otherwise.
+
+    Raises UsageError without the extra `charts`, WarehouseError if the file cannot be written.
+    """
+    if path.suffix not in (".pdf", ".png"):
+        return write_text(svg, path, SHARED)
+    if not is_installed("charts"):
+        raise UsageError(needs_extra(f"a chart as {path.suffix}", "charts"))
+    import vl_convert
+
+    scale = POINTS_AN_INCH / PIXELS_AN_INCH
+    if path.suffix == ".png":
+        return write_bytes(vl_convert.svg_to_png(svg, scale, DOTS_AN_INCH), path, SHARED)
+    in_points = _SIZE.sub(
+        lambda size: f'width="{int(size[1]) * scale:g}" height="{int(size[2]) * scale:g}"', svg, count=1
+    )
+    return write_bytes(vl_convert.svg_to_pdf(in_points), path, SHARED)
 
 
 def _write_tables(everything: Sequence[DrawnSection], folder: Path) -> list[Path]:
@@ -170,9 +208,9 @@ def _colours() -> dict[str, str]:
     return dict(_COLOUR.findall(text[: text.index("}")]))
 
 
-def _as_svg(chart: _Chart, colours: Mapping[str, str]) -> str:
-    """Returns the drawing of the page without the titles of its marks, its colours written out, on white, its legend below it."""
-    source, lines = chart.source, list(_legend_lines(chart.legend))
+def _as_svg(source: Source, legend: Sequence[tuple[str, str]], colours: Mapping[str, str]) -> str:
+    # the drawing of the page without the titles of its marks, its colours written out, on white, its legend below it
+    lines = list(_legend_lines(legend))
     spec = {"layer": source.layers, "width": WIDTH, "height": source.height}
     inner = str(plotted(spec, source.datasets, "", {})).removesuffix("</svg>").split(">", 1)[1]
     whole = source.height + LINE * len(lines)

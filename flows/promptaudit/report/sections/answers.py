@@ -49,7 +49,9 @@ def _fill_distinct(task: Task) -> None:
     shown, over = task.strategies([*asks, *warm]), ("repetition", "paraphrase_temperature")
     charts = []
     if len({row["repetition"] for row in asks}) > 1:
-        charts += task.models(asks, "by repetition", partial(_curves, shown=shown, over=over[0], largest=_largest(asks)))
+        charts += task.models(
+            asks, "by repetition", partial(_curves, shown=shown, over=over[0], largest=_largest(asks))
+        )
     draw = partial(_curves, shown=shown, over=over[1], largest=_largest(warm))
     task.draw([*charts, *task.models(warm, "by paraphrase temperature", draw)])
     caption = "Distinct completions of the original wording, by repetition"
