@@ -19,6 +19,7 @@ import pytest
 import promptaudit as pa
 from promptaudit.query.analyses import analyses, analysis
 from promptaudit.query.show_tables import asks_for_tables, described
+from promptaudit.query.sql import distinct_names
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import begin_with
@@ -44,6 +45,7 @@ def test_json_has_full_precision_and_hides_no_column(folder: Path) -> None:
     assert ended.json() == [
         {"n": 1, "text": 'a"b', "real": 0.30000000000000004, "nothing": None, "n_2": 1, "raw": "78", "nan": None}
     ]
+    assert distinct_names(["a", "a", "a_2", "a"]) == ["a", "a_3", "a_2", "a_4"]
 
 
 def test_csv(folder: Path) -> None:
