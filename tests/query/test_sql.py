@@ -110,12 +110,7 @@ def test_the_tables_to_begin_with_come_first_with_grain_and_keys() -> None:
     assert [
         asks_for_tables(query)
         for query in ("show tables", " SHOW  TABLES ; ", "show all tables", "show tables from main")
-    ] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    ] == [True, True, False, False]
 
 
 @pytest.mark.parametrize("comment", ["-- how many\n", "--how = many\n", "/* how many */ ", "\n-- how many\n"])
@@ -233,15 +228,7 @@ def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> Non
 @pytest.mark.slow
 def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
     read = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "promptaudit.cli",
-            "sql",
-            "select range as n from range(300000)",
-            "--format",
-            "csv",
-        ],
+        [sys.executable, "-m", "promptaudit.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
         cwd=folder,
         env=environment(PROMPTAUDIT_SQL_SECONDS="4"),
         stdout=subprocess.PIPE,

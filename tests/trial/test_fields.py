@@ -56,8 +56,7 @@ def edited(fields: dict[str, Any], **changes: Any) -> TaskCard:
 def tried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A run whose total is right under the first half of the wordings unless it was tried, and whose day is wrong for s1."""
     gated = Gated(
-        tmp_path_factory.mktemp("fields"),
-        ("dim_audit_runs", "fct_predictions", "fct_field_values", "fct_sensitivity"),
+        tmp_path_factory.mktemp("fields"), ("dim_audit_runs", "fct_predictions", "fct_field_values", "fct_sensitivity")
     )
     run = gated.run()
     gated._pending.append(("raw.tasks", {"audit_run_id": run, "task_id": "t", "kind": "extraction", **TASK}))
