@@ -336,11 +336,7 @@ def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:
     folder = registry_of(tmp_path)
     registry = load_registry([folder])
     others = estimate_audit(registry, "a", ("m", "gpt-4o-2024-08-06", "gpt-4o-mini")).others
-    assert [(line.name, line.requests) for line in others] == [
-        ("m", 4),
-        ("gpt-4o-2024-08-06", 4),
-        ("gpt-4o-mini", 4),
-    ]
+    assert [(line.name, line.requests) for line in others] == [("m", 4), ("gpt-4o-2024-08-06", 4), ("gpt-4o-mini", 4)]
     free, dear, cheap = (line.usd for line in others)
     assert free == 0
     assert 0 < cheap < dear
