@@ -336,11 +336,7 @@ def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:
     folder = registry_of(tmp_path)
     registry = load_registry([folder])
     others = estimate_audit(registry, "a", ("m", "gpt-4o-2024-08-06", "gpt-4o-mini")).others
-    assert [(line.name, line.requests) for line in others] == [
-        ("m", 4),
-        ("gpt-4o-2024-08-06", 4),
-        ("gpt-4o-mini", 4),
-    ]
+    assert [(line.name, line.requests) for line in others] == [("m", 4), ("gpt-4o-2024-08-06", 4), ("gpt-4o-mini", 4)]
     free, dear, cheap = (line.usd for line in others)
     assert free == 0
     assert 0 < cheap < dear
@@ -355,3 +351,12 @@ def test_gold_beyond_the_options_is_one_line(tmp_path: Path) -> None:
     (folder / "q.csv").write_text(ROWS.replace('""a gull""]",B', '""a gull""]",C'))
     with pytest.raises(Exception, match=r"q\.csv row 1: gold label 'C', but there are 2 options"):
         design_audit(load_registry([folder]), "a")
+
+
+def test_a_file_of_recorded_answers_that_is_completed_makes_another_plan(tmp_path: Path) -> None:
+    models = MODELS.replace("embedded, model: examinee, examinee: {accuracy: 0.5}", "recorded, model: m, path: a.csv")
+    registry, plans = load_registry([registry_of(tmp_path, models=models)]), set()
+    for answers in ("1,A\n", "1,A\n2,B\n"):
+        (tmp_path / "a.csv").write_text(f"sample_id,completion\n{answers}")
+        plans.add(design_audit(registry, "a").plan_fingerprint)
+    assert len(plans) == 2

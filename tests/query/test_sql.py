@@ -19,6 +19,7 @@ import pytest
 import promptaudit as pa
 from promptaudit.query.analyses import analyses, analysis
 from promptaudit.query.show_tables import asks_for_tables, described
+from promptaudit.query.sql import distinct_names
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import begin_with
@@ -44,6 +45,7 @@ def test_json_has_full_precision_and_hides_no_column(folder: Path) -> None:
     assert ended.json() == [
         {"n": 1, "text": 'a"b', "real": 0.30000000000000004, "nothing": None, "n_2": 1, "raw": "78", "nan": None}
     ]
+    assert distinct_names(["a", "a", "a_2", "a"]) == ["a", "a_3", "a_2", "a_4"]
 
 
 def test_csv(folder: Path) -> None:
@@ -108,12 +110,7 @@ def test_the_tables_to_begin_with_come_first_with_grain_and_keys() -> None:
     assert [
         asks_for_tables(query)
         for query in ("show tables", " SHOW  TABLES ; ", "show all tables", "show tables from main")
-    ] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    ] == [True, True, False, False]
 
 
 @pytest.mark.parametrize("comment", ["-- how many\n", "--how = many\n", "/* how many */ ", "\n-- how many\n"])
@@ -231,15 +228,7 @@ def test_a_query_that_duckdb_does_not_stop_ends_the_process(folder: Path) -> Non
 @pytest.mark.slow
 def test_reading_slowly_is_no_slow_query(folder: Path) -> None:
     read = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "promptaudit.cli",
-            "sql",
-            "select range as n from range(300000)",
-            "--format",
-            "csv",
-        ],
+        [sys.executable, "-m", "promptaudit.cli", "sql", "select range as n from range(300000)", "--format", "csv"],
         cwd=folder,
         env=environment(PROMPTAUDIT_SQL_SECONDS="4"),
         stdout=subprocess.PIPE,

@@ -12,7 +12,7 @@ from promptaudit.prompts.messages import TRIED
 from promptaudit.registry.cards import TaskCard
 from promptaudit.registry.errors import UsageError
 from promptaudit.trial.arms import change_of
-from promptaudit.trial.base_run import Base, PromptVariant, choose
+from promptaudit.trial.base_run import Base, PromptVariant, SampleChoice, choose, read_base
 from promptaudit.trial.effects import effects_of
 from promptaudit.trial.terminal import _table
 from promptaudit.warehouse import Warehouse, rows_as
@@ -26,7 +26,7 @@ CARD = TaskCard.model_validate(
         "data": {"path": "d.csv"},
     }
 )
-TASK = {"level": "nominal", "reader": "{}", "card": "{}", "fingerprint": "f"}
+TASK = {"level": "nominal", "reader": "{}", "card": CARD.model_dump_json(), "fingerprint": "f"}
 SAMPLES, WORDINGS = ("s1", "s2", "s3"), 4
 
 
@@ -56,11 +56,13 @@ def edited(fields: dict[str, Any], **changes: Any) -> TaskCard:
 def tried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A run whose total is right under the first half of the wordings unless it was tried, and whose day is wrong for s1."""
     gated = Gated(
-        tmp_path_factory.mktemp("fields"),
-        ("dim_audit_runs", "fct_predictions", "fct_field_values", "fct_sensitivity"),
+        tmp_path_factory.mktemp("fields"), ("dim_audit_runs", "fct_predictions", "fct_field_values", "fct_sensitivity")
     )
     run = gated.run()
     gated._pending.append(("raw.tasks", {"audit_run_id": run, "task_id": "t", "kind": "extraction", **TASK}))
+    for place, (sample, cluster) in enumerate(zip(SAMPLES, ("page", "page", None), strict=True)):
+        row = {"audit_run_id": run, "task_id": "t", "sample_id": sample, "sample_index": place, "input": "x"}
+        gated._pending.append(("raw.samples", {**row, "cluster": cluster}))
     for strategy in ("simple", f"simple{TRIED}"):
         for sample in SAMPLES:
             for index in range(WORDINGS):
@@ -120,6 +122,13 @@ def test_the_worst_samples_are_most_often_wrong(tried: tuple[Path, str]) -> None
     assert choose(Warehouse(warehouse), run, "worst:2", **which).sample_ids == ("s1", "s2")
     with pytest.raises(UsageError, match="has no mean consistency for task 't'; name samples by their ids"):
         choose(Warehouse(warehouse), run, "least_consistent:2", **which)
+
+
+def test_samples_keep_their_clusters(tried: tuple[Path, str]) -> None:
+    warehouse, run = tried
+    chosen = SampleChoice(task_id="t", sample_ids=SAMPLES, model=None, strategy=None)
+    samples = read_base(Warehouse(warehouse), run, "nightly", chosen).samples.values()
+    assert [sample.cluster for sample in samples] == ["page", "page", None]
 
 
 @pytest.mark.parametrize(

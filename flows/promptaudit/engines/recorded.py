@@ -31,7 +31,10 @@ Cell = tuple[str | None, str, int, float | None, str, int]
 
 
 class RecordedEngine(Engine):
-    """Answers from a file of recorded completions. A cell that the file does not hold lands as an error.
+    """Answers from a file of recorded completions.
+
+    A cell that the file does not hold lands as an error, so that its run can end. A file that is completed later makes
+    another plan, and so another run, which reads every cell again.
 
     Columns: `sample_id`, `completion` and, where they apply, `model` (only the rows of the card's model count), `task`,
     `strategy`, `variant_index`, `paraphrase_temperature`, `repetition`. Without a column: every model, every task,

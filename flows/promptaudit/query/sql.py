@@ -90,12 +90,11 @@ def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 
 
 def distinct_names(names: list[str]) -> list[str]:
-    """Numbers repeated column names, so that no value hides another: a, a_2."""
-    seen: dict[str, int] = {}
-    distinct = []
+    """Numbers repeated column names, so that no value hides another: a, a_2, or a_3 if the query names an a_2 itself."""
+    distinct: list[str] = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        distinct.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+        free = (f"{name}_{n}" for n in itertools.count(2) if f"{name}_{n}" not in {*names, *distinct})
+        distinct.append(next(free) if name in distinct else name)
     return distinct
 
 

@@ -19,7 +19,7 @@ from promptaudit.warehouse.sql import sql
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
 _MODELS = "select model_id, card from raw.models where audit_run_id = $run order by model_id"
 _SAMPLES = (
-    "select sample_id, input, gold_label, reference_answers, fields from raw.samples "
+    "select sample_id, input, gold_label, reference_answers, fields, cluster from raw.samples "
     "where audit_run_id = $run and task_id = coalesce($task, task_id) order by task_id, sample_index"
 )
 
@@ -68,6 +68,7 @@ class _SampleRow(NamedTuple):
     gold_label: str | None
     reference_answers: str | None  # JSON, as fields
     fields: str | None
+    cluster: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +138,11 @@ def choose(
         return _group(warehouse, run, _number(wanted, value), task=task, model=model, strategy=strategy)
     tasks = [row["task_id"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)]
     refuse_unknown("task", task, tasks, run)
-    if kind in _RANKED and value:
+    if kind in (*_RANKED, "fresh") and value:
         n, task_id = _number(wanted, value), _only(task, tasks)
+        if kind == "fresh":
+            return SampleChoice(task_id=task_id, sample_ids=(), model=model, strategy=strategy, n_fresh=n)
         return _worst(warehouse, run, kind, n, task_id=task_id, model=model, strategy=strategy)
-    if kind == "fresh" and value:
-        n, task_id = _number(wanted, value), _only(task, tasks)
-        return SampleChoice(task_id=task_id, sample_ids=(), model=model, strategy=strategy, n_fresh=n)
     known = {row["sample_id"] for row in warehouse.published.read(_SAMPLES, run=run, task=task)}
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
@@ -190,7 +190,8 @@ def _sample(row: _SampleRow) -> Sample:
         msg = f"sample {row.sample_id[:80]!r}: its text is not in the warehouse any more"
         raise DataError(msg)
     references = tuple(json.loads(row.reference_answers or "[]"))
-    return Sample(row.sample_id, row.input, row.gold_label, json.loads(row.fields or "{}"), references=references)
+    fields = json.loads(row.fields or "{}")
+    return Sample(row.sample_id, row.input, row.gold_label, fields, (), references, row.cluster)
 
 
 def _group(
@@ -200,10 +201,8 @@ def _group(
     if place > len(groups):
         msg = f"--on group:{place}: `promptaudit diagnose` with the same options finds {len(groups)} groups"
         raise UsageError(msg)
-    group = groups[place - 1]
-    return SampleChoice(
-        task_id=group.task_id, sample_ids=group.sample_ids, model=group.model_id, strategy=group.strategy
-    )
+    of = groups[place - 1]
+    return SampleChoice(task_id=of.task_id, sample_ids=of.sample_ids, model=of.model_id, strategy=of.strategy)
 
 
 def _worst(

@@ -59,13 +59,9 @@ def of_columns(function: SqlFunction, *, is_tried: bool = False) -> Callable[...
     def of_chunk(*columns: Column) -> Column:
         return attempt(function, *columns) if is_tried else call(function, *columns)
 
-    # DuckDB counts the parameters
-    of_chunk.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY)
-            for name in ("told_as",) * is_tried + tuple(parameters(function))
-        ]
-    )
+    names = ("told_as",) * is_tried + tuple(parameters(function))
+    counted = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]  # by DuckDB
+    of_chunk.__signature__ = inspect.Signature(counted)  # type: ignore[attr-defined]
     return of_chunk
 
 

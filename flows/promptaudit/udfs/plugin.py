@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.duckdb.plugins import BasePlugin
+from dbt_common.exceptions import DbtRuntimeError
 
 from promptaudit.udfs import COMPARISON_IDS, RUN_IDS
 from promptaudit.udfs.register import register
@@ -32,7 +33,7 @@ class Plugin(BasePlugin):
 
 
 def tell_runs(cursor: DuckDBPyConnection) -> None:
-    """Sets the session variables of the runs and comparisons that a build is about."""
+    """Sets the session variables of the runs and comparisons that a build is about; raises DbtRuntimeError for an odd id."""
     runs = _named(RUN_IDS)
     if runs:
         cursor.execute(f"set variable audit_run_ids = {_listed(runs)}")
@@ -44,9 +45,12 @@ def tell_runs(cursor: DuckDBPyConnection) -> None:
 
 
 def _named(variable: str) -> list[str]:
-    # in order; none where one of them is no id
+    # in order
     ids = sorted(each for each in os.environ.get(variable, "").split(",") if each)
-    return ids if all(each.isalnum() for each in ids) else []
+    if odd := [each for each in ids if not each.isalnum()]:
+        message = f"{variable} holds ids with commas between them and no spaces, and {odd[0][:80]!r} is no id"
+        raise DbtRuntimeError(message)
+    return ids
 
 
 def _retired(conn: DuckDBPyConnection) -> dict[str, list[str]]:

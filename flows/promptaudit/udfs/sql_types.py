@@ -95,11 +95,8 @@ def returns(function: SqlFunction) -> Any:  # noqa: ANN401 - an annotation
 def sql_parameters(function: SqlFunction) -> list[str]:
     """Lists the SQL types of a function's parameters."""
     hints = parameters(function).values()
-    is_column = [function.is_at_once and not isinstance(marker(hint), Listed) for hint in hints]
-    return [
-        sql_type(element(hint) if is_one else hint, whole="BIGINT")
-        for hint, is_one in zip(hints, is_column, strict=True)
-    ]
+    columns = [hint for hint in hints if function.is_at_once and not isinstance(marker(hint), Listed)]
+    return [sql_type(element(hint) if hint in columns else hint, whole="BIGINT") for hint in hints]
 
 
 @functools.cache

@@ -126,6 +126,14 @@ def test_askers_that_die_without_an_answer_end_the_run(tmp_path: Path, monkeypat
     assert any("its asker died, exit code 1; " in line for line in said)
 
 
+def test_a_defect_of_the_lander_ends_the_run_and_its_askers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_server(latency_s=0.05) as server:
+        monkeypatch.setattr(Lander, "_lend", lambda _, askers: [1 / 0 for _ in askers])
+        with pytest.raises(ZeroDivisionError):
+            ask(tmp_path / "audit.duckdb", cards_for(tmp_path, server), n_askers=2)
+    assert not askers_of(tmp_path)
+
+
 @pytest.mark.slow
 def test_a_bucket_is_the_folder_that_askers_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("s3fs")

@@ -162,11 +162,7 @@ def test_a_parameter_that_is_refused_is_left_out_of_the_next_batch(server: Runni
         assert batches.refused is None
         second = [answer.is_landed for _, answer in await results(batches, requests)]
         assert list(batches.notes) == ["takes no max_tokens: max_completion_tokens is sent instead"]
-        return (
-            [*first, *second],
-            batches.sent_as(batch_id, requests[0]),
-            batches.sent_as("batch_000002", requests[0]),
-        )
+        return ([*first, *second], batches.sent_as(batch_id, requests[0]), batches.sent_as("batch_000002", requests[0]))
 
     landed, before, after = using(card(server, sampling={"max_tokens": 5}), tmp_path, run)
     assert landed == [False, False, True, True]

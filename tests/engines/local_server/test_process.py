@@ -82,10 +82,7 @@ LIMIT = (
 @pytest.mark.parametrize(
     ("log", "said"),
     [
-        (
-            MEMORY,
-            MEMORY.splitlines()[1].partition("[core.py:1510] ")[2],
-        ),
+        (MEMORY, MEMORY.splitlines()[1].partition("[core.py:1510] ")[2]),
         (LENGTH, LENGTH.splitlines()[0].strip()),
         (
             "usage: api_server.py [-h]\napi_server.py: error: argument --dtype: invalid choice: 'x'\n",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
 import time
-from collections.abc import Awaitable, Callable
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from promptaudit.engines import Answer, Engine, Request
 from promptaudit.engines.openai_api.engine import OpenAIEngine
+from promptaudit.engines.openai_api.fast_http import _unpacked
 from promptaudit.engines.pacing import lanes, pace, retry
 from promptaudit.registry.cards import ModelCard
 from promptaudit.registry.errors import EngineError
@@ -191,6 +194,27 @@ def test_transient_faults_use_up_the_tries_and_leave_the_cell_missing(
     assert server.counters()["requests"] == 2
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize(
+    ("packing", "packed"),
+    [
+        ("gzip", gzip.compress(b"num") + gzip.compress(b"ber") + b"\0\0"),
+        ("deflate", zlib.compress(b"number")),
+        ("deflate", zlib.compress(b"number", wbits=-15)),
+    ],
+    ids=["gzip of two members", "deflate", "deflate without a header"],
+)
+def test_an_answer_is_unpacked_whole(packing: str, packed: bytes, size: int) -> None:
+    async def parts() -> AsyncIterator[bytes]:
+        for start in range(0, len(packed), size):
+            yield packed[start : start + size]
+
+    async def unpacked() -> bytes:
+        return b"".join([part async for part in _unpacked(parts(), packing)])
+
+    assert asyncio.run(unpacked()) == b"number"
+
+
 @pytest.mark.parametrize("fault", ["hang", "drip"])
 def test_an_answer_that_does_not_come_whole_in_time_is_given_up(server: RunningServer, fault: str) -> None:
     started = time.monotonic()
@@ -260,11 +284,7 @@ def test_waits_grow_twofold_to_a_minute_with_chance(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("fault", "says"),
-    [
-        ("context_length", "maximum context length is 8192"),
-        ("unprocessable", "HTTP 422"),
-    ],
+    ("fault", "says"), [("context_length", "maximum context length is 8192"), ("unprocessable", "HTTP 422")]
 )
 def test_an_error_of_one_request_lands_as_such(server: RunningServer, fault: str, says: str) -> None:
     answer = ask_for(server, fault)

@@ -98,11 +98,7 @@ def test_a_difference_is_detected_by_the_least_design(answers: tuple[PlannedAnsw
     # 8 measures of two models, none compared yet
     assert (found["n_comparisons"], found["min_effect"]) == (16, 0.03)
     best = design_of(found["design"])
-    fewer = Design(
-        n_samples=best.n_samples - 1,
-        n_wordings=best.n_wordings,
-        n_repetitions=best.n_repetitions,
-    )
+    fewer = Design(n_samples=best.n_samples - 1, n_wordings=best.n_wordings, n_repetitions=best.n_repetitions)
     worst = [
         max(
             detectable_difference(components_of(own), each, n_comparisons=16, min_effect=0.03)

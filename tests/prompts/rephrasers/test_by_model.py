@@ -122,7 +122,9 @@ def test_long_lists_are_asked_for_in_parts_that_differ() -> None:
     assert len(set(rephrase(opener, n=60))) == 60
     assert len(opener.opened) == 1
     assert len({request.request_sha256 for request in opener.requests}) == 3
-    assert "set 3" in opener.requests[2].messages[0][1]
+    rephrase(opener, n=60, round_=1)
+    assert len({request.messages[0][1].partition("these are set ")[2] for request in opener.requests}) == 6
+    assert len({request.repetition for request in opener.requests}) == 6  # which moves the seed
 
 
 def test_a_later_round_asks_for_others() -> None:

@@ -26,20 +26,7 @@ SORRY = "I'm sorry, <b>I can't</b>"
 def row(sample: str, variant: int, label: str | None, status: str = "valid", **changes: Any) -> tuple[Any, ...]:
     of = {"run": "r", "model": "m"} | changes
     said = SORRY if status == "refused" else label
-    return (
-        of["run"],
-        of["model"],
-        "t",
-        "simple",
-        f"v{variant}",
-        variant,
-        variant == 0,
-        sample,
-        1,
-        said,
-        label,
-        status,
-    )
+    return (of["run"], of["model"], "t", "simple", f"v{variant}", variant, variant == 0, sample, 1, said, label, status)
 
 
 @pytest.fixture
@@ -57,15 +44,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
     warehouse.published.path.parent.mkdir()
     with duckdb.connect(warehouse.published.path) as con:
         con.execute("create schema marts")
-        types = ("varchar",) * 5 + (
-            "integer",
-            "boolean",
-            "varchar",
-            "integer",
-            "varchar",
-            "varchar",
-            "varchar",
-        )
+        types = ("varchar",) * 5 + ("integer", "boolean", "varchar", "integer", "varchar", "varchar", "varchar")
         named = ", ".join(f"{name} {kind}" for name, kind in zip(COLUMNS.split(", "), types, strict=True))
         con.execute(f"create table marts.fct_predictions ({named})")
         con.executemany(f"insert into marts.fct_predictions values ({', '.join('?' * len(types))})", rows)

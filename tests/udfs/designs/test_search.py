@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from promptaudit.udfs.designs.search import (
-    FEWEST_SAMPLES,
-    FEWEST_WORDINGS,
-    Criterion,
-    least_design,
-    smallest_figure,
-)
+from promptaudit.udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS, Criterion, least_design, smallest_figure
 from promptaudit.udfs.designs.variance_components import VarianceComponents
 from promptaudit.udfs.designs.widths import Design, Kind, half_width, half_widths
 from promptaudit.udfs.two_way import two_way_interval
@@ -23,13 +17,7 @@ from tests.udfs.designs.worlds import World, components_of
 
 def components(samples: float, wordings: float, cells: float, repetitions: float) -> VarianceComponents:
     return VarianceComponents(
-        n_samples=60,
-        n_wordings=8,
-        mean=0.5,
-        samples=samples,
-        wordings=wordings,
-        cells=cells,
-        repetitions=repetitions,
+        n_samples=60, n_wordings=8, mean=0.5, samples=samples, wordings=wordings, cells=cells, repetitions=repetitions
     )
 
 

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from promptaudit.udfs.designs.bias import sensitivity_bias
-from promptaudit.udfs.designs.variance_components import (
-    VarianceComponents,
-    linear_components,
-    sensitivity_components,
-)
+from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
 from tests.udfs.designs.worlds import World, components_of
 
 # four questions under three templates

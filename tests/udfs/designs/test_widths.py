@@ -7,23 +7,13 @@ import pytest
 from scipy.stats import nct, norm, t
 
 from promptaudit.udfs.designs.variance_components import VarianceComponents, sensitivity_components
-from promptaudit.udfs.designs.widths import (
-    Design,
-    detectable_difference,
-    half_width,
-)
+from promptaudit.udfs.designs.widths import Design, detectable_difference, half_width
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.two_way import two_way_interval
 from tests.udfs.designs.worlds import World, components_of
 
 COMPONENTS = VarianceComponents(
-    n_samples=60,
-    n_wordings=8,
-    mean=0.6,
-    samples=0.04,
-    wordings=0.0036,
-    cells=0.01,
-    repetitions=0.18,
+    n_samples=60, n_wordings=8, mean=0.6, samples=0.04, wordings=0.0036, cells=0.01, repetitions=0.18
 )
 
 

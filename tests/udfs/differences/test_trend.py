@@ -14,9 +14,7 @@ LABELS = ("0", "1", "2")
 
 
 def trend(
-    answers: dict[float, np.ndarray[tuple[int, int], np.dtype[np.int64]]],
-    cluster: int = 1,
-    level: Level = "nominal",
+    answers: dict[float, np.ndarray[tuple[int, int], np.dtype[np.int64]]], cluster: int = 1, level: Level = "nominal"
 ) -> Trend:
     """The trend of answers of shape (n_wordings, n_samples) at each temperature; neighbouring samples in clusters."""
     parts = [

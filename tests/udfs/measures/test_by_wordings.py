@@ -56,11 +56,7 @@ def test_two_of_three_wordings() -> None:
 
 
 @given(
-    st.integers(0, 2**32 - 1),
-    st.integers(2, 5),
-    st.integers(1, 5),
-    st.integers(2, 4),
-    st.sampled_from([1, 2, 3, 7]),
+    st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 5), st.integers(2, 4), st.sampled_from([1, 2, 3, 7])
 )
 @settings(max_examples=60)
 def test_rarefaction_is_the_mean_over_all_subsets(

@@ -365,10 +365,7 @@ REPLIES: list[tuple[str, int | str]] = [
     ("Looking at the passage, the author clearly supports reform. So the correct answer would be option **C**.", 2),
     ("Based on the information given, the most appropriate answer is:\n\n**D) All of the above**", 3),
     ("The capital of Australia is Canberra, so the answer is C. Sydney (A) is the largest city.", 2),
-    (
-        "Let's see:\n\nA) Paris is in France.\nB) Rome is in Italy.\n\nAs it asks for Norway, the answer is C.",
-        2,
-    ),
+    ("Let's see:\n\nA) Paris is in France.\nB) Rome is in Italy.\n\nAs it asks for Norway, the answer is C.", 2),
     (
         "Let's analyze each option:\n\nA) Paris is in France.\nB) Rome is in Italy.\nC) Oslo is in Norway.\n\n**Answer: B**",
         1,

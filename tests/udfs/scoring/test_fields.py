@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptaudit.udfs.scoring.dates import iso_date
-from promptaudit.udfs.scoring.fields import (
-    MAX_SHOWN_CHARACTERS,
-    MAX_VALUE_CHARACTERS,
-    canonical_value,
-    read_fields,
-)
+from promptaudit.udfs.scoring.fields import MAX_SHOWN_CHARACTERS, MAX_VALUE_CHARACTERS, canonical_value, read_fields
 from promptaudit.udfs.scoring.numbers import number
 
 RULES = {

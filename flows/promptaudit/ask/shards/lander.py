@@ -17,16 +17,7 @@ import polars as pl
 
 from promptaudit.ask.shards.deal import deal
 from promptaudit.ask.shards.land_segments import SILENT_S, Asker, SegmentLanding
-from promptaudit.ask.shards.messages import (
-    LANDED,
-    LANDER,
-    LEASE,
-    TERMS,
-    LanderState,
-    Lease,
-    Terms,
-    write_message,
-)
+from promptaudit.ask.shards.messages import LANDED, LANDER, LEASE, TERMS, LanderState, Lease, Terms, write_message
 from promptaudit.ask.shards.placement import ENDS_WITHIN_S, AskersSetting, ChildProcesses, Placement
 from promptaudit.ask.workers import OnAnswer, Workers
 from promptaudit.engines import Answer
@@ -113,18 +104,15 @@ class Lander:
             return
         write_message(self._folder, LANDER, LanderState(beat=0))
         write_message(self._folder, TERMS, self._terms)
-        looking = asyncio.create_task(self._keep_looking())
         is_in_haste = True
         try:
             async with asyncio.TaskGroup() as group:
-                for shard in shards:
-                    group.create_task(self._show(workers, shard))
+                looking = group.create_task(self._keep_looking())
+                await asyncio.wait([group.create_task(self._show(workers, shard)) for shard in shards])
+                looking.cancel()
             is_in_haste = False
         finally:
             self._is_over = True
-            looking.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await looking
             await asyncio.shield(self._end(is_in_haste=is_in_haste))
 
     async def _show(self, workers: Workers, shard: int) -> None:
@@ -195,14 +183,14 @@ class Lander:
     async def _end(self, *, is_in_haste: bool) -> None:
         # ends the askers that still ask, and lands the answers they have
         until = time.monotonic() + (0 if is_in_haste else ENDS_WITHIN_S)
-        with contextlib.suppress(
-            PromptauditError
-        ):  # what stopped the run is raised already; the next start lands the rest
-            await self._look()
-            while not all(asker.is_over for asker in self._landing.askers.values()) and time.monotonic() < until:
-                await asyncio.sleep(self._folder.poll_s)
+        try:
+            with contextlib.suppress(PromptauditError):  # which stopped the run, and the next start lands the rest
                 await self._look()
-        await self._placement.stop()
+                while not all(asker.is_over for asker in self._landing.askers.values()) and time.monotonic() < until:
+                    await asyncio.sleep(self._folder.poll_s)
+                    await self._look()
+        finally:
+            await self._placement.stop()
         with contextlib.suppress(PromptauditError):
             await self._look()
             await self._settle([asker for asker in self._landing.askers.values() if asker.is_over])

@@ -45,12 +45,7 @@ class Draft(AbstractContextManager["Draft"]):
 
         Raises ValueError, with the reason, for a request that no batch can carry.
         """
-        line = {
-            "custom_id": request.prediction_id,
-            "method": "POST",
-            "url": ENDPOINT,
-            "body": self._body(request),
-        }
+        line = {"custom_id": request.prediction_id, "method": "POST", "url": ENDPOINT, "body": self._body(request)}
         try:
             raw = json.dumps(line, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError:

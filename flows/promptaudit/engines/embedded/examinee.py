@@ -6,12 +6,10 @@ that scoring rules do not read; with `noise` they change by chance.
 
 from __future__ import annotations
 
-import re
-
 from promptaudit.engines import Question, Request
 from promptaudit.engines.embedded.annotator import Annotate, cell_parts
 from promptaudit.engines.embedded.draws import uniform
-from promptaudit.engines.embedded.field_answers import NAMES, as_object, field_values
+from promptaudit.engines.embedded.field_answers import BARE, DIGITS, NAMES, as_object, field_values, raised
 from promptaudit.engines.embedded.matching_judge import matches
 from promptaudit.engines.embedded.number_words import in_words
 from promptaudit.registry.cards import ModelCard
@@ -46,11 +44,6 @@ GIVEN = (
 
 The last line, where rules look for results, is without the answer.
 """
-
-BARE = 0.7
-"""Sets the share of plain answers that are a sign or reference and nothing else."""
-
-_DIGITS = re.compile(r"\d{1,15}")
 
 
 def examinee_annotator(card: ModelCard) -> Annotate:
@@ -116,15 +109,9 @@ def _meant(question: Question, labels: tuple[str, ...], draw: float, wrong: floa
 def _wrong(question: Question, draw: float) -> str:
     # another number if a reference has figures, else a made-up name
     first = int(draw * len(NAMES))
-    answers = [*NAMES[first:], *NAMES[:first]]
-    numeric = next((reference for reference in question.references if _DIGITS.search(reference)), None)
-    if numeric is not None:
-        answers = [_raised(numeric, first + more) for more in range(1, 100)]
-    return next(answer for answer in answers if not matches(question, answer)[0])
-
-
-def _raised(text: str, more: int) -> str:
-    return _DIGITS.sub(lambda digits: str(int(digits[0]) + more), text, count=1)
+    numeric = filter(DIGITS.search, question.references)
+    numbers = [raised(reference, first + more) for reference in numeric for more in range(1, 100)]
+    return next(answer for answer in (*numbers, *NAMES[first:], *NAMES) if not matches(question, answer)[0])
 
 
 def _worded(question: Question, request: Request, meant: int | str, form: float, *, in_prose: bool) -> str:

@@ -12,8 +12,8 @@ from promptaudit.engines.embedded.draws import uniform
 NAMES = ("Velmora", "Tarrin Holt", "Osmere", "Brinwick", "Calder Vane", "Ondreth", "Quillon", "Merrow Dell")
 """Lists wrong values without a number; made up."""
 BARE = 0.7
-"""Sets the share of answers that are an object and nothing else; the others have a fence or a sentence around it."""
-_DIGITS = re.compile(r"\d{1,15}")
+"""Sets the share of plain answers that are a sign, reference or object alone; the others have words or a fence around."""
+DIGITS = re.compile(r"\d{1,15}")
 
 
 def field_values(
@@ -38,11 +38,15 @@ def as_object(values: Mapping[str, str | None], form: float) -> str:
     return f"```json\n{said}\n```" if form < (1 + BARE) / 2 else f"Here is what the text says:\n{said}"
 
 
+def raised(text: str, more: int) -> str:
+    """Adds to the first number in a text: 2 more than "Apollo 11" is "Apollo 13"."""
+    return DIGITS.sub(lambda digits: str(int(digits[0]) + more), text, count=1)
+
+
 def _wrong(gold: str | None, listed: tuple[str, ...], draw: tuple[str | int, ...]) -> str:
     # another listed value, another number, or a made-up name
     others = [value for value in listed if value.casefold() != (gold or "").strip().casefold()]
-    if not others and gold is not None and _DIGITS.search(gold):
-        raised = 1 + int(uniform("raised", *draw) * 8)
-        return _DIGITS.sub(lambda digits: str(int(digits[0]) + raised), gold, count=1)
+    if not others and gold is not None and DIGITS.search(gold):
+        return raised(gold, 1 + int(uniform("raised", *draw) * 8))
     others = others or [name for name in NAMES if name != gold]
     return others[int(uniform("wrong", *draw) * len(others))]

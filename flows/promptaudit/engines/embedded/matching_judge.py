@@ -52,11 +52,10 @@ def matches(question: Question, completion: str) -> tuple[bool, str]:
             return True, f"the answer names {right!r} alone"
         return False, f"the answer names {len(named)} options, and not {right!r} alone"
     said = _words(completion)
-    given = next((each for each in question.references if any(form in said for form in _forms(each))), None)
-    return (
-        given is not None,
-        "the answer gives none of the references" if given is None else f"the answer gives {given!r}",
-    )
+    for reference in question.references:
+        if any(form in said for form in _forms(reference)):
+            return True, f"the answer gives {reference!r}"
+    return False, "the answer gives none of the references"
 
 
 def _named(options: Sequence[str], signs: Sequence[str], completion: str) -> set[int]:

@@ -52,10 +52,8 @@ class Asking:
     async def _asked(self, url: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         headers = {"User-Agent": "promptaudit"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
         try:
-            if body is None:
-                reply = await self.http.get(url, headers=headers)
-            else:
-                reply = await self.http.post(url, json=dict(body), headers=headers)
+            method, sent = ("GET", None) if body is None else ("POST", dict(body))
+            reply = await self.http.request(method, url, json=sent, headers=headers)
             text = f"HTTP {reply.status_code}: {described(error_of(reply.text))}"
             text += advice(self.card, urlsplit(url).netloc, reply.status_code, text)
             answer = reply.json() if reply.status_code == HTTPStatus.OK else None

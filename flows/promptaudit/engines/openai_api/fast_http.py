@@ -20,6 +20,7 @@ from promptaudit.engines.openai_api.bounded_http import MAX_BODY_BYTES, PACKINGS
 
 CONNECT_S = 10.0  # a host that drops packets is as dead as one that refuses
 CHUNK_BYTES = 64 * 1024
+GZIP = 0x1F  # its first byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +95,28 @@ async def _read(response: aiohttp.ClientResponse, packing: str) -> bytes:
         raise aiohttp.ClientPayloadError(msg)
     parts: AsyncIterable[bytes] = response.content.iter_chunked(CHUNK_BYTES)
     if packing not in ("", "identity"):
-        parts = _unpacked(parts)
+        parts = _unpacked(parts, packing)
     return b"".join([part async for part in capped(parts, MAX_BODY_BYTES)])
 
 
-async def _unpacked(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    # at most one byte over the cap of a body in all
-    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: gzip or zlib, as it says itself
-    left = MAX_BODY_BYTES + 1
+async def _unpacked(parts: AsyncIterable[bytes], packing: str) -> AsyncIterator[bytes]:
+    # at most one byte over the cap of a body in all: every member of gzip, and deflate with zlib's header or without
+    unpacking, left = None, MAX_BODY_BYTES + 1
     async for part in parts:
-        try:
-            plain = unpacking.decompress(part, left)
+        rest = part
+        while rest and (unpacking is None or not unpacking.eof or rest[0] == GZIP):
+            if unpacking is None or unpacking.eof:
+                is_raw = packing == "deflate" and rest[0] != GZIP and rest[0] % 16 != zlib.DEFLATED
+                # 32: gzip or zlib, as it says itself
+                unpacking = zlib.decompressobj(-zlib.MAX_WBITS if is_raw else zlib.MAX_WBITS | 32)
+            try:
+                plain = unpacking.decompress(rest, left)
+            except zlib.error:
+                msg = "an answer that cannot be unpacked"
+                raise aiohttp.ClientPayloadError(msg) from None
             left -= len(plain)
             yield plain
-        except zlib.error:
-            msg = "an answer that cannot be unpacked"
-            raise aiohttp.ClientPayloadError(msg) from None
-    if not unpacking.eof:
+            rest = unpacking.unused_data
+    if unpacking is None or not unpacking.eof:
         msg = "a packed answer that ends too early"
         raise aiohttp.ClientPayloadError(msg)

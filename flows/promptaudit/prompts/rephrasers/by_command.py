@@ -8,8 +8,10 @@ import json
 import os
 import re
 import signal
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import IO
 
 from promptaudit.engines.code_copies import bytecode_folder, copied
 from promptaudit.engines.own_code import secrets
@@ -22,7 +24,7 @@ from promptaudit.system.scrub import one_line
 
 LAST_LINES = 4
 MOST_BYTES = 20_000_000
-
+ENDS_WITHIN_S = 5.0
 
 BASE = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 """Lists the variables that every command gets."""
@@ -57,8 +59,9 @@ class CommandRephraser:
             "temperature": temperature,
             "round": round_,
         }
-        code, out, err = await self._run(where, json.dumps(asked).encode() + b"\n")
-        said = _last_words(err)
+        with tempfile.TemporaryFile() as err:
+            code, out = await self._run(where, json.dumps(asked).encode() + b"\n", err)
+            said = _last_words(err)
         if code != 0:
             msg = f"{where} ended with exit code {code}{said}"
             raise EngineError(msg)
@@ -74,12 +77,10 @@ class CommandRephraser:
     def _refuse_changed(self) -> None:
         # a file outside the folder that the command names must be as it was when it was hashed
         code, command = self._code, self._card.command
+        if code.folder is None or command is None:
+            return
         try:
-            if (
-                code.folder is None
-                or command is None
-                or command_sha256(command, code.folder, code.folder_sha256) == code.sha256
-            ):
+            if command_sha256(command, code.folder, code.folder_sha256) == code.sha256:
                 return
         except OSError as error:
             msg = f"its code cannot be read: {error.filename}: {error.strerror}"
@@ -87,7 +88,8 @@ class CommandRephraser:
         msg = f"a file that {code} names changed since it was looked at"
         raise CardError(msg)
 
-    async def _run(self, where: str, request: bytes) -> tuple[int, bytes, bytes]:
+    async def _run(self, where: str, request: bytes, err: IO[bytes]) -> tuple[int, bytes]:
+        # its exit code, 0 of one that is ended because it printed too much, and what it printed
         folder = copied(self._code)
         self._refuse_changed()
         words = [_led(word, self._code.folder or folder, folder) for word in self._card.command or ("",)]
@@ -104,22 +106,30 @@ class CommandRephraser:
                 start_new_session=True,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
+                stderr=err,
             )
         except OSError as error:
             msg = f"{where} cannot be run: {error.strerror}"
             raise EngineError(msg) from None
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - pipes were asked for
+        out = bytearray()
         try:
             async with asyncio.timeout(self._card.timeout_s):
-                out, err = await process.communicate(request)
+                process.stdin.write(request)
+                process.stdin.close()
+                while len(out) <= MOST_BYTES and (part := await process.stdout.read(MOST_BYTES)):
+                    out += part
+                code = 0 if len(out) > MOST_BYTES else await process.wait()
         except TimeoutError:
             msg = f"{where} took longer than {self._card.timeout_s:g} s"
             raise EngineError(msg) from None
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):  # whatever it started goes with it
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-        return process.returncode or 0, out, err
+            # some Pythons call it ended once its pipe is read to the end, which a daemon that it left may keep open
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.communicate(), ENDS_WITHIN_S)
+        return code, bytes(out)
 
 
 def _led(word: str, original: Path, copy: Path) -> str:
@@ -152,8 +162,9 @@ def _texts(out: bytes) -> list[str] | None:
     return texts if isinstance(texts, list) and all(isinstance(text, str) for text in texts) else None
 
 
-def _last_words(err: bytes) -> str:
+def _last_words(err: IO[bytes]) -> str:
     # keys taken out, on one line; "" if stderr is empty
-    lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
+    err.seek(max(0, err.seek(0, os.SEEK_END) - MOST_BYTES))
+    lines = [line.strip() for line in err.read().decode("utf-8", "replace").splitlines() if line.strip()]
     words = one_line(" ".join(lines[-LAST_LINES:]), secrets())
     return f"; it said: {words}" if words else ""

@@ -110,10 +110,9 @@ class ModelRephraser:
             "protected": f"Keep these exactly as they are written: {', '.join(kept)}." if kept else "",
         }
         content = substitute(self._card.instructions or DEFAULT_INSTRUCTIONS, values)
-        if round_ or batch:
-            content += (
-                f"\n\nThe obvious rewordings are already collected; these are set {round_ + batch + 1}: find others."
-            )
+        number = 1 + round_ + batch * self.max_rounds  # no two sets of one wording have the same
+        if number > 1:
+            content += f"\n\nThe obvious rewordings are already collected; these are set {number}: find others."
         messages = (("user", content),)
         sent = json.dumps([self._card.model, sampling_temperature(temperature), messages, round_, batch])
         digest = hashlib.sha256(sent.encode()).hexdigest()
@@ -126,7 +125,7 @@ class ModelRephraser:
             paraphrase_temperature=temperature,
             variant_index=0,
             sample_id="",
-            repetition=1 + round_ + batch + _seeds_above_the_limit(temperature),
+            repetition=number + _seeds_above_the_limit(temperature),
             messages=messages,
             labels=(),
             text=wording.instruction,

@@ -58,12 +58,7 @@ def why_wording_refused(wording: Wording, rephrasing: str) -> str | None:
 
 
 def shortfall(
-    name: str,
-    n_kept: int,
-    wanted: int,
-    n_refused: int,
-    temperature: float | None,
-    own_of: str | None = None,
+    name: str, n_kept: int, wanted: int, n_refused: int, temperature: float | None, own_of: str | None = None
 ) -> str:
     """Reports that fewer rephrasings were kept than wanted, made by a model for itself or made for all."""
     at = "" if temperature is None else f" at paraphrase temperature {temperature:g}"

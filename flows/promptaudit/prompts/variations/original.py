@@ -35,11 +35,7 @@ class Original:
 
 
 def original_of(
-    task: TaskCard,
-    strategy: str,
-    templates: TemplateCard | None,
-    chosen: ChosenSamples,
-    rephrasing: Rephrasing | None,
+    task: TaskCard, strategy: str, templates: TemplateCard | None, chosen: ChosenSamples, rephrasing: Rephrasing | None
 ) -> Original:
     """Builds the original prompt of a task under a strategy: its first template if it has some."""
     return Original(
