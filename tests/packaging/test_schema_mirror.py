@@ -13,6 +13,7 @@ import typer.main
 import yaml
 
 from promptaudit.cli import app
+from promptaudit.marts.of_landed import Relation
 from promptaudit.registry.task_cards import SCORED_BY
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse.raw_tables import SCHEMA_SQL, TABLES
@@ -80,7 +81,7 @@ def test_every_staging_model_is_read_by_another() -> None:
 def test_staging_reads_every_column_and_no_other(raw: duckdb.DuckDBPyConnection, table: str) -> None:
     text = (STAGING / f"stg_{table}.sql").read_text(encoding="utf-8")
     model = jinja2.Environment(autoescape=False).from_string(text)  # noqa: S701 - SQL, not HTML
-    query = model.render(source=lambda schema, name: f"{schema}.{name}")
+    query = model.render(source=lambda schema, name: Relation(f"{schema}.{name}"))
     raw.execute(query)  # a column that is not there fails here
     select = query.partition("renamed as")[2].partition("from source")[0]
     left_out = [name for name in columns(raw, table) if not re.search(rf"\b{name}\b", select)]
