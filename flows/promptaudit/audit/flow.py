@@ -1,24 +1,69 @@
-"""The audit as a Prefect flow that can be deployed; its steps are in `steps`."""
+"""The audit as a Prefect flow: its steps are tasks, and what one returns the next one takes.
+
+Of a task Prefect keeps its name, its state and its edges, and of a flow its parameters: nothing that is asked or answered. The
+functions of the tasks, and the order in which `measure` takes them, are in `audit.steps`.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed
 
+from promptaudit.audit import steps
 from promptaudit.audit.run import run_audit
-from promptaudit.audit.steps import RunOptions
+from promptaudit.audit.steps import AuditRun, Outcome, RunOptions, Steps
 from promptaudit.system.display.progress import Progress
-from promptaudit.system.prefect_server import events_sent, failed
+from promptaudit.system.prefect_server import LONGEST_S, PAUSES_S, as_flow_run, events_sent, failed, is_locked, step
 from promptaudit.system.settings import registry_of, settings_of, silence, work_in_audit_folder
+
+# without tags: for each, Prefect asks its server for a place, in a queue of the process that an outage may leave waiting
+ASKS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
+CHECKS: dict[str, Any] = ASKS | {"timeout_seconds": LONGEST_S}
+DERIVES: dict[str, Any] = CHECKS | {
+    "retries": len(PAUSES_S),
+    "retry_delay_seconds": list(PAUSES_S),
+    "retry_condition_fn": is_locked,
+}
+
+TASKS = Steps(
+    paraphrase=step(task(**ASKS), steps.paraphrase),
+    infer=step(task(task_run_name="infer {model_id} {strategy}", **ASKS), steps.infer),
+    transform=step(task(task_run_name="transform {part}", **DERIVES), steps.transform),
+    validate=step(task(**CHECKS), steps.validate),
+    judge=step(task(**ASKS), steps.judge),
+    compare=step(task(**DERIVES), steps.compare),
+    publish=step(task(**DERIVES), steps.publish),
+    report=step(task(**DERIVES), steps.report),
+)
+
+
+def measure(run: AuditRun) -> Outcome:
+    """Takes the steps of a run as tasks of a flow run: of this one, or of one that a command begins."""
+    audit_id = run.designed().audit_id
+    return as_flow_run(
+        lambda: steps.measure(run, TASKS),
+        name="audit",
+        run_name=f"{audit_id} {run.audit_run_id}",
+        parameters={
+            "audit_id": audit_id,
+            "audit_run_id": run.audit_run_id,
+            "rephrase": run.options.rephrase,
+            "max_usd": run.max_usd,
+            "max_requests": run.max_requests,
+        },
+        folder=run.warehouse.places.prefect,
+        progress=run.progress,
+    )
 
 
 def run_name() -> str:
-    """Returns what a person calls a run of the flow: the audit."""
+    """What a person calls a run of the flow: the audit."""
     return str((flow_run.parameters or {}).get("audit_id", ""))
 
 
@@ -41,7 +86,7 @@ def audit(
         settings = settings_of(place, max_usd=max_usd, max_requests=max_requests)
         with events_sent():
             options = RunOptions(new=new, rephrase=rephrase)
-            done = run_audit(settings, registry_of(settings), audit_id, progress, options)
+            done = run_audit(settings, registry_of(settings), audit_id, progress, options, measure=measure)
     except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
         return failed(error, progress.warn)
     return Completed(message=done.headline)

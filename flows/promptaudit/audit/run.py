@@ -15,6 +15,7 @@ from promptaudit.ask.wordings.edit_prompts import export_prompts, read_prompts
 from promptaudit.ask.wordings.paraphrase import make_proposals
 from promptaudit.ask.wordings.template_variants import rewords_templates, variants_key
 from promptaudit.ask.wordings.variants import earlier_proposals, rewordings, same_wordings
+from promptaudit.audit import steps
 from promptaudit.audit.runs import (
     Run,
     count_runs,
@@ -25,7 +26,7 @@ from promptaudit.audit.runs import (
     reopen_run,
     samples_of_run,
 )
-from promptaudit.audit.steps import AuditRun, Outcome, RunOptions, measure
+from promptaudit.audit.steps import AuditRun, Outcome, RunOptions
 from promptaudit.cards.check_cards import CardCheck, check_audit
 from promptaudit.cards.check_cards.models import lacking_engines
 from promptaudit.cards.trust.refuse import refuse_untrusted
@@ -44,7 +45,6 @@ from promptaudit.system.child_processes import guarded
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.helper_processes import CHECKS, DBT, start
-from promptaudit.system.prefect_server import as_flow_run
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse, now
 
@@ -94,10 +94,11 @@ def run_audit(
     progress: Progress,
     options: RunOptions | None = None,
     on_open: Callable[[str], None] | None = None,
+    measure: Callable[[AuditRun], Outcome] = steps.measure,
 ) -> RunResult:
     """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
 
-    `on_open` is told the run's id before anything is asked.
+    `on_open` is told the run's id before anything is asked. `measure` takes the run's steps, where figures are wanted of it.
     """
     options = options or RunOptions()
     checked = check_audit(registry, audit_id, settings.max_usd)
@@ -151,7 +152,7 @@ def run_audit(
             max_requests=settings.max_requests,
         )
         with following(warehouse, audit_run_id, progress.warn):
-            outcome = measure(run) if options.answers_only else _measure_as_flow_run(run)
+            outcome = (steps.measure if options.answers_only else measure)(run)
     if options.is_pilot:
         headline = (
             f"pilot of run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; `promptaudit plan "
@@ -165,24 +166,6 @@ def run_audit(
     rulings = f", {outcome.n_judged} rulings made" if design.judges else ""
     headline = f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{rulings}"
     return result_of(run, audit_id, headline, outcome)
-
-
-def _measure_as_flow_run(run: AuditRun) -> Outcome:
-    """Takes the steps of a run, which Prefect shows."""
-    return as_flow_run(
-        lambda: measure(run),
-        name="audit",
-        run_name=f"{run.designed().audit_id} {run.audit_run_id}",
-        parameters={
-            "audit_id": run.designed().audit_id,
-            "audit_run_id": run.audit_run_id,
-            "rephrase": run.options.rephrase,
-            "max_usd": run.max_usd,
-            "max_requests": run.max_requests,
-        },
-        folder=run.warehouse.places.prefect,
-        progress=run.progress,
-    )
 
 
 def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:

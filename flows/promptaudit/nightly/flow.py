@@ -1,16 +1,18 @@
-"""Runs a night as a Prefect flow; the work itself is in `night`, whose steps are tasks of it.
+"""The night as a Prefect flow: its run is a flow of its own (`audit.flow`), and the steps that follow are tasks.
 
-Parameters, artifacts and logs hold ids and figures; nothing is pickled.
+Parameters, artifacts and logs hold ids and figures; nothing is pickled. The functions of the tasks, and their order, are in
+`nightly.after_run`.
 """
 
 from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
+from prefect import flow, task
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.exceptions import FailedRun
@@ -18,18 +20,29 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
+from promptaudit.audit.flow import ASKS, CHECKS, DERIVES
+from promptaudit.nightly import after_run
+from promptaudit.nightly.after_run import Steps
 from promptaudit.nightly.artifacts import Bar, show_artifacts
 from promptaudit.nightly.limits import hold_limits, limits_of
 from promptaudit.nightly.night import night
 from promptaudit.nightly.tonight import is_missed
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import PromptauditError
-from promptaudit.system.prefect_server import events_sent, failed
+from promptaudit.system.prefect_server import events_sent, failed, step
 from promptaudit.system.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
+
+TASKS = Steps(
+    compare=step(task(**DERIVES), after_run.compare),
+    report=step(task(**DERIVES), after_run.report),
+    gate=step(task(**CHECKS), after_run.gate),
+    alert=step(task(**ASKS), after_run.alert),
+    publish=step(task(**DERIVES), after_run.publish),
+)
 
 
 def night_name() -> str:
-    """Returns what a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
+    """What a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
     parameters: dict[str, Any] = flow_run.parameters or {}
     return f"nightly {parameters.get('audit_id', '')} {datetime.now(UTC):%Y-%m-%d}"
 
@@ -61,14 +74,9 @@ def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float
             message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
             return Failed(name="Missed", message=message)
         with hold_limits(limits, bar):
-            result = night(
-                settings,
-                lambda: registry_of(settings),
-                audit_id,
-                bar,
-                new=new,
-                scheduled_at=scheduled_at,
-            )
+            load = partial(registry_of, settings)
+            load = partial(registry_of, settings)
+            result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=TASKS)
     except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
         return failed(error, bar.warn, OUTCOMES)
     show_artifacts(settings, result, bar)

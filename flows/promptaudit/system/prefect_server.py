@@ -1,13 +1,16 @@
-"""Shows a piece of work as a flow run of Prefect, on the server that it is set to or on one of its own.
+"""Shows a piece of work as a flow run of Prefect, whose tasks are its steps, on the server it is set to or on one of its own.
 
 Prefect reads `.env`, `prefect.toml` and `pyproject.toml` of the folder it is imported in, and `profiles.toml`, `logging.yml`
 and a database of PREFECT_HOME: each can name another server, or code to run. A folder of cards may be somebody else's, so
 Prefect is imported, and whatever it starts is started, `apart`. Then the environment and the user's own profile decide.
+A task is given values that Prefect neither stores nor looks into; of an error it learns the kind and the scrubbed words, and of
+one that is no error of ours the kind alone, since its words may be anybody's.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import logging
 import os
@@ -18,17 +21,17 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError
+from promptaudit.registry.errors import MeasureError, PromptauditError, UsageError, WarehouseError, WarehouseLocked
 from promptaudit.system import user_cache
 from promptaudit.system.files import PRIVATE_UMASK, private_folder, write_bytes
 from promptaudit.system.helper_processes import environment
-from promptaudit.system.prefect_steps import StepFailed, StepResult, forget, is_in_flow_run, remembered
+from promptaudit.system.scrub import one_line
 from promptaudit.system.settings import Settings, silence
 
 if TYPE_CHECKING:
@@ -41,6 +44,10 @@ STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
 DEFECT = 2  # the exit code of an error that has none of its own
 DATABASE = "flow_runs.db"  # of own servers, beside a warehouse
 EVENTS_WITHIN_S, ENDS_WITHIN_S = 5.0, 5.0
+LONGEST_S = 6 * 3600.0
+"""A step that asks nobody is stopped after that; how long a night may ask, its card says."""
+PAUSES_S = (5.0, 30.0)
+"""How long a step that found the warehouse locked by another program waits before it is taken again."""
 
 
 class Listener(Protocol):
@@ -51,6 +58,134 @@ class Listener(Protocol):
 
     def warn(self, text: str) -> None:
         """Says one line that should not be missed."""
+
+
+class StepFailed(Exception):
+    """What Prefect is told of an error: the scrubbed words of one of ours without what they quote, of others the kind."""
+
+    def __init__(self, error: Exception) -> None:
+        words = type(error).__name__
+        if isinstance(error, PromptauditError):
+            words = "; ".join(error.lines)
+            for quoted in error.quotes:
+                words = words.replace(quoted, "[a text]")
+        super().__init__(one_line(words))
+        self.error = error
+
+
+def step(as_task: Callable[..., Any], work: Callable[..., Any]) -> Any:  # noqa: ANN401 - what `work` is
+    """Makes a task of a function by Prefect's `task(...)` or `materialize(...)`. Outside a flow run the function is called.
+
+    The function takes what it is about, which has a `progress`, and results of earlier steps: from each of these Prefect draws
+    an edge. A call raises what the function raises.
+    """
+    if inspect.iscoroutinefunction(work):
+
+        @functools.wraps(work)
+        async def scrubbed_async(*given: Any) -> Any:  # noqa: ANN401
+            with _scrubbed():
+                return await work(*given)
+
+        async_task = _named(as_task(scrubbed_async), work)
+
+        @functools.wraps(work)
+        async def take_async(*given: Any) -> Any:  # noqa: ANN401
+            if not is_in_flow_run():
+                return await work(*given)
+            with _raising(work.__name__):
+                return await async_task(*_opaque(given))
+
+        return take_async
+
+    @functools.wraps(work)
+    def scrubbed(subject: Any, *given: Any) -> Any:  # noqa: ANN401
+        with _scrubbed(), _heard(subject.progress):
+            return work(subject, *given)
+
+    task = _named(as_task(scrubbed), work)
+
+    @functools.wraps(work)
+    def take(*given: Any) -> Any:  # noqa: ANN401
+        if not is_in_flow_run():
+            return work(*given)
+        with _raising(work.__name__):
+            return task(*_opaque(given))
+
+    return take
+
+
+def _named(task: Any, work: Callable[..., Any]) -> Any:  # noqa: ANN401 - Prefect's
+    task.task_run_name = task.task_run_name or work.__name__  # its own has a number behind
+    return task
+
+
+def _opaque(values: Sequence[object]) -> list[object]:
+    """Values that Prefect knows again and does not look into: it would take an empty tuple in one for what another step made."""
+    from prefect.utilities.annotations import opaque
+
+    return [opaque(value) for value in values]
+
+
+@contextlib.contextmanager
+def _scrubbed() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - of one that is not ours the kind alone is told
+        raise StepFailed(error) from None
+
+
+@contextlib.contextmanager
+def _raising(name: str) -> Iterator[None]:
+    """Raises what a step's work raised; MeasureError where it took too long, or Prefect could not show it."""
+    error: Exception | None = None
+    try:
+        yield
+    except StepFailed as failure:
+        error = failure.error
+    except TimeoutError:
+        error = MeasureError(f"{name} was stopped after {LONGEST_S / 3600:g} hours")
+    except Exception as failure:  # noqa: BLE001 - whatever Prefect's client or its transport raises
+        kind = type(failure).__name__
+        error = MeasureError(f"Prefect: {kind} at {name}; what landed stays, and the same command goes on")
+    if error is not None:
+        raise error
+
+
+@contextlib.contextmanager
+def _heard(progress: Any) -> Iterator[None]:  # noqa: ANN401 - a Progress, whose room stands beside this one
+    """Has what begins, in words of our own and ids alone, stand in the logs of the task."""
+    from prefect.logging import get_run_logger
+
+    before, progress.listener = progress.listener, get_run_logger().info
+    try:
+        yield
+    finally:
+        progress.listener = before
+
+
+def is_locked(_task: object, _run: object, state: State[Any]) -> bool:
+    """Whether a task failed since another program has the warehouse open: Prefect takes it again then."""
+    return f"{WarehouseLocked.__name__}: " in (state.message or "")
+
+
+def is_in_flow_run(name: str | None = None) -> bool:
+    """Whether this code runs inside a flow run of Prefect, of a flow of that name."""
+    context = _flow_run_context()
+    return context is not None and (name is None or context.flow.name == name)
+
+
+def flow_run_id() -> str | None:
+    """The id of the flow run that this code runs in; None elsewhere."""
+    context = _flow_run_context()
+    return None if context is None else str(context.flow_run.id)
+
+
+def _flow_run_context() -> Any:  # noqa: ANN401 - Prefect's, where it is imported
+    if "prefect.context" not in sys.modules:
+        return None
+    from prefect.context import FlowRunContext
+
+    return FlowRunContext.get()
 
 
 def as_flow_run(
@@ -114,7 +249,8 @@ class _FlowRun(Generic[Result]):
     ) -> None:
         self._work, self._name, self._run_name, self._parameters = work, name, run_name, parameters
         self._progress = progress
-        self._ended: list[StepResult[Result] | BaseException] = []
+        self._result: list[Result] = []
+        self._error: BaseException | None = None
 
     def warn(self, why: str) -> None:
         """Says that the work is not shown."""
@@ -127,15 +263,13 @@ class _FlowRun(Generic[Result]):
 
         def body(**_: str | float | bool | None) -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
             try:
-                self._ended.append(StepResult(self._work()))
+                self._result.append(self._work())
             except BaseException as error:
-                self._ended.append(error)
+                self._error = error
                 if not isinstance(error, Exception):
                     raise
                 return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
-            finally:
-                forget()
-            return self._ended[0]
+            return self._result[0]
 
         body.__name__ = self._name
         # Prefect shows parameters by the names that it finds there
@@ -148,16 +282,15 @@ class _FlowRun(Generic[Result]):
         try:
             flow(**self._parameters)
         except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
-            if not self._ended:
-                self.warn(type(error).__name__)
-            elif isinstance(self._ended[0], StepResult):
+            if self._result:
                 self._progress.warn(f"Prefect: {type(error).__name__}: its server does not know how this run ended")
-        if not self._ended:  # also where Prefect takes the state of an earlier try for the end of this one
+            elif self._error is None:
+                self.warn(type(error).__name__)
+        if self._error is not None:
+            raise self._error
+        if not self._result:  # also where Prefect takes the state of an earlier try for the end of this one
             return self._work()
-        (ended,) = self._ended
-        if isinstance(ended, BaseException):
-            raise ended
-        return remembered(ended)
+        return self._result[0]
 
 
 def failed(error: Exception, warn: Callable[[str], None], names: Mapping[int, str] | None = None) -> State[Any]:
