@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import functools
 import itertools
-import signal
 import threading
 import time
 from collections import deque
@@ -21,6 +21,7 @@ from promptaudit.plan.budget import Budget, Spending
 from promptaudit.registry.cards import ModelCard, Price
 from promptaudit.registry.errors import EngineError, PromptauditError
 from promptaudit.registry.registry import Entry
+from promptaudit.system.deadline import ended_by_sigterm
 from promptaudit.warehouse import now
 
 Batch = Callable[[], Awaitable[None]]
@@ -287,19 +288,50 @@ class _Ahead:
 
 
 def run_to_end(work: Coroutine[Any, Any, None]) -> None:
-    """Runs asking to its end; an interrupt, by Ctrl-C or SIGTERM, leaves as KeyboardInterrupt."""
+    """Runs asking to its end. What interrupts this thread ends it first: Ctrl-C, SIGTERM, Prefect where a night is cancelled."""
+    asking = _Asking(work)
+    with ended_by_sigterm():
+        asking.start()
+        try:
+            asking.join()
+        except BaseException:
+            asking.cancel()
+            raise
+    if asking.error is not None:
+        raise _first(asking.error) from None
 
-    async def terminable() -> None:
-        with _terminable():
-            await work
 
-    try:
-        with _runner() as runner:
-            runner.run(terminable())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-    except BaseExceptionGroup as several:
-        raise _first(several) from None
+class _Asking(threading.Thread):
+    """Asks in a loop of its own: in its thread, what a signal's handler raises would be lost where it comes in a callback."""
+
+    def __init__(self, work: Coroutine[Any, Any, None]) -> None:
+        super().__init__(name="asking", daemon=True)
+        self._work, self._context, self._is_begun = work, contextvars.copy_context(), threading.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Asks."""
+        try:
+            with _runner() as runner:
+                runner.run(self._asked(), context=self._context)
+        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+            self.error = error
+        finally:
+            self._is_begun.set()
+
+    async def _asked(self) -> None:
+        self._task = asyncio.current_task()
+        self._is_begun.set()
+        await self._work
+
+    def cancel(self) -> None:
+        """Ends it, and waits until it has."""
+        self._is_begun.wait()
+        if self._task is not None and self.is_alive():
+            with contextlib.suppress(RuntimeError):  # its loop is closed
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+        self.join()
 
 
 def _runner() -> asyncio.Runner:
@@ -310,27 +342,7 @@ def _runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM ends the current task as Ctrl-C does.
-
-    An exception that a signal handler raises is lost where it comes in a callback of the loop; Prefect has such a handler.
-    """
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    if threading.current_thread() is not threading.main_thread() or task is None:
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        signal.signal(signal.SIGTERM, before)
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first: BaseException = group
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

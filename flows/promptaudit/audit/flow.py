@@ -6,10 +6,12 @@ functions of the tasks, and the order in which `measure` takes them, are in `aud
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from prefect import flow, task
+from prefect.assets import Asset, AssetProperties, materialize
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
@@ -18,9 +20,12 @@ from prefect.states import Completed
 from promptaudit.audit import steps
 from promptaudit.audit.run import run_audit
 from promptaudit.audit.steps import AuditRun, Outcome, RunOptions, Steps
+from promptaudit.lineage.openlineage.names import asset_of
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.prefect_server import LONGEST_S, PAUSES_S, as_flow_run, events_sent, failed, is_locked, step
 from promptaudit.system.settings import registry_of, settings_of, silence, work_in_audit_folder
+from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.figure_names import grains
 
 # without tags: for each, Prefect asks its server for a place, in a queue of the process that an outage may leave waiting
 ASKS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
@@ -31,23 +36,46 @@ DERIVES: dict[str, Any] = CHECKS | {
     "retry_condition_fn": is_locked,
 }
 
-TASKS = Steps(
-    paraphrase=step(task(**ASKS), steps.paraphrase),
-    infer=step(task(task_run_name="infer {model_id} {strategy}", **ASKS), steps.infer),
-    transform=step(task(task_run_name="transform {part}", **DERIVES), steps.transform),
-    validate=step(task(**CHECKS), steps.validate),
-    judge=step(task(**ASKS), steps.judge),
-    compare=step(task(**DERIVES), steps.compare),
-    publish=step(task(**DERIVES), steps.publish),
-    report=step(task(**DERIVES), steps.report),
-)
+
+def tasks_of(warehouse: Warehouse) -> Steps:
+    """The steps of a run as tasks; those that land or publish tables materialize assets, which bear the warehouse's file name."""
+
+    def lands(*tables: str, made_of: Sequence[str], **options: Any) -> Any:  # noqa: ANN401 - Prefect's
+        made_of = _assets(warehouse, "raw", made_of)
+        return materialize(*_assets(warehouse, "raw", tables), by="promptaudit", asset_deps=made_of, **options)
+
+    variants = lands("prompt_variants", "grid", "option_orders", made_of=("tasks", "samples", "designs"), **ASKS)
+    named = {"task_run_name": "infer {model_id} {strategy}"}
+    answers = lands("predictions", "attempts", made_of=("models", "samples"), **named, **ASKS)
+    checks = lands("format_checks", "format_validations", made_of=("predictions",), **CHECKS)
+    return Steps(
+        paraphrase=step(variants, steps.paraphrase),
+        infer=step(answers, steps.infer),
+        transform=step(task(task_run_name="transform {part}", **DERIVES), steps.transform),
+        validate=step(checks, steps.validate),
+        judge=step(lands("verdicts", made_of=("predictions",), **ASKS), steps.judge),
+        compare=step(task(**DERIVES), steps.compare),
+        publish=step(publishes(warehouse), steps.publish),
+        report=step(task(**DERIVES), steps.report),
+    )
+
+
+def publishes(warehouse: Warehouse) -> Any:  # noqa: ANN401 - Prefect's
+    """Prefect's `materialize` of the marts, and of the copy of the warehouse that readers have."""
+    made = [*_assets(warehouse, "marts", sorted(grains())), *_assets(warehouse, "published", [warehouse.path.name])]
+    return materialize(*made, by="promptaudit", asset_deps=_assets(warehouse, "raw", ("predictions",)), **DERIVES)
+
+
+def _assets(warehouse: Warehouse, schema: str, tables: Sequence[str]) -> list[Any]:
+    named = {table: AssetProperties(name=f"{schema}.{table}") for table in tables}
+    return [Asset(key=asset_of(warehouse, schema, name), properties=about) for name, about in named.items()]
 
 
 def measure(run: AuditRun) -> Outcome:
     """Takes the steps of a run as tasks of a flow run: of this one, or of one that a command begins."""
     audit_id = run.designed().audit_id
     return as_flow_run(
-        lambda: steps.measure(run, TASKS),
+        lambda: steps.measure(run, tasks_of(run.warehouse)),
         name="audit",
         run_name=f"{audit_id} {run.audit_run_id}",
         parameters={

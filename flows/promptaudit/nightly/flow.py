@@ -20,7 +20,7 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from promptaudit.audit.flow import ASKS, CHECKS, DERIVES
+from promptaudit.audit.flow import ASKS, CHECKS, DERIVES, publishes
 from promptaudit.nightly import after_run
 from promptaudit.nightly.after_run import Steps
 from promptaudit.nightly.artifacts import Bar, show_artifacts
@@ -31,14 +31,18 @@ from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import PromptauditError
 from promptaudit.system.prefect_server import events_sent, failed, step
 from promptaudit.system.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
+from promptaudit.warehouse import Warehouse
 
-TASKS = Steps(
-    compare=step(task(**DERIVES), after_run.compare),
-    report=step(task(**DERIVES), after_run.report),
-    gate=step(task(**CHECKS), after_run.gate),
-    alert=step(task(**ASKS), after_run.alert),
-    publish=step(task(**DERIVES), after_run.publish),
-)
+
+def tasks_of(warehouse: Warehouse) -> Steps:
+    """The steps that follow a night's run as tasks."""
+    return Steps(
+        compare=step(task(**DERIVES), after_run.compare),
+        report=step(task(**DERIVES), after_run.report),
+        gate=step(task(**CHECKS), after_run.gate),
+        alert=step(task(**ASKS), after_run.alert),
+        publish=step(publishes(warehouse), after_run.publish),
+    )
 
 
 def night_name() -> str:
@@ -74,9 +78,9 @@ def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float
             message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
             return Failed(name="Missed", message=message)
         with hold_limits(limits, bar):
-            load = partial(registry_of, settings)
-            load = partial(registry_of, settings)
-            result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=TASKS)
+            load, steps = partial(registry_of, settings), tasks_of(Warehouse(settings.warehouse))
+            load, steps = partial(registry_of, settings), tasks_of(Warehouse(settings.warehouse))
+            result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps)
     except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
         return failed(error, bar.warn, OUTCOMES)
     show_artifacts(settings, result, bar)

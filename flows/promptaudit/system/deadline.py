@@ -29,7 +29,7 @@ def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[N
         f"{what} took longer than {hours(limit)} and was stopped; what had landed is kept, and the next start goes on"
     )
     watch = _Watch(limit.total_seconds(), grace_s, message)
-    with _ended_by_sigterm():
+    with ended_by_sigterm():
         try:
             watch.start()
             try:
@@ -79,7 +79,7 @@ class _Watch(threading.Thread):
 
 
 @contextlib.contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
+def ended_by_sigterm() -> Iterator[None]:
     """Has SIGTERM raise KeyboardInterrupt where nobody has said what it does."""
     is_open = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) in (
         signal.SIG_DFL,
