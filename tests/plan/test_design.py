@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -288,8 +289,8 @@ def test_panels_go_round_and_a_run_keeps_its_own(tmp_path: Path) -> None:
             seen.append(tuple(each.sample_id for each in run.designed().samples["q"].samples))
             return Outcome()
 
-        options = RunOptions(new=new, writes_page=False)
-        run_audit(settings, registry, "a", Progress(quiet=True), options, measure=look)
+        with mock.patch("promptaudit.audit.run.measure", look):
+            run_audit(settings, registry, "a", Progress(quiet=True), RunOptions(new=new, writes_page=False))
         return seen[0]
 
     first = asked(new=True)
@@ -335,7 +336,11 @@ def test_the_same_work_is_priced_as_another_models(tmp_path: Path) -> None:
     folder = registry_of(tmp_path)
     registry = load_registry([folder])
     others = estimate_audit(registry, "a", ("m", "gpt-4o-2024-08-06", "gpt-4o-mini")).others
-    assert [(line.name, line.requests) for line in others] == [("m", 4), ("gpt-4o-2024-08-06", 4), ("gpt-4o-mini", 4)]
+    assert [(line.name, line.requests) for line in others] == [
+        ("m", 4),
+        ("gpt-4o-2024-08-06", 4),
+        ("gpt-4o-mini", 4),
+    ]
     free, dear, cheap = (line.usd for line in others)
     assert free == 0
     assert 0 < cheap < dear

@@ -60,11 +60,18 @@ def work():
 
 if sys.argv[1] == "plain":
     work = lambda: third(subject, first(subject))
+else:
+    load_prefect()
 
-found = as_flow_run(
-    work, name="shown", run_name=sys.argv[1], parameters={"word": sys.argv[1]}, folder=Path("prefect").absolute(),
-    progress=subject.progress,
-)
+def show(body):
+    from prefect import flow
+
+    @flow(name="shown", flow_run_name="{word}", persist_result=False)
+    def shown(word): return body()
+
+    shown(sys.argv[1])
+
+found = as_flow_run(work, show, "shown", Path("prefect").absolute(), subject.progress)
 print(found.name, flow_run_id(), "prefect" in sys.modules)
 """
 

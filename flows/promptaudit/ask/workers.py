@@ -7,10 +7,10 @@ import contextlib
 import contextvars
 import functools
 import itertools
-import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -288,50 +288,31 @@ class _Ahead:
 
 
 def run_to_end(work: Coroutine[Any, Any, None]) -> None:
-    """Runs asking to its end. What interrupts this thread ends it first: Ctrl-C, SIGTERM, Prefect where a night is cancelled."""
-    asking = _Asking(work)
-    with ended_by_sigterm():
-        asking.start()
+    """Runs asking to its end. What interrupts this thread ends it first: Ctrl-C, SIGTERM, Prefect where a night is cancelled.
+
+    The loop has a thread of its own: in this one, what a signal's handler raises would be lost where it comes in a callback.
+    """
+    begun: Future[Any] = Future()  # its task
+    context = contextvars.copy_context()
+
+    async def asked() -> None:
+        begun.set_result(asyncio.current_task())
+        await work
+
+    def ask() -> None:
+        with _runner() as runner:
+            runner.run(asked(), context=context)
+
+    with ended_by_sigterm(), ThreadPoolExecutor(1, "asking") as threads:
+        asking = threads.submit(ask)
         try:
-            asking.join()
-        except BaseException:
-            asking.cancel()
-            raise
-    if asking.error is not None:
-        raise _first(asking.error) from None
-
-
-class _Asking(threading.Thread):
-    """Asks in a loop of its own: in its thread, what a signal's handler raises would be lost where it comes in a callback."""
-
-    def __init__(self, work: Coroutine[Any, Any, None]) -> None:
-        super().__init__(name="asking", daemon=True)
-        self._work, self._context, self._is_begun = work, contextvars.copy_context(), threading.Event()
-        self._task: asyncio.Task[None] | None = None
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        """Asks."""
-        try:
-            with _runner() as runner:
-                runner.run(self._asked(), context=self._context)
-        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
-            self.error = error
-        finally:
-            self._is_begun.set()
-
-    async def _asked(self) -> None:
-        self._task = asyncio.current_task()
-        self._is_begun.set()
-        await self._work
-
-    def cancel(self) -> None:
-        """Ends it, and waits until it has."""
-        self._is_begun.wait()
-        if self._task is not None and self.is_alive():
-            with contextlib.suppress(RuntimeError):  # its loop is closed
-                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
-        self.join()
+            asking.result()
+        except BaseException as error:  # noqa: BLE001 - raised again
+            wait([begun, asking], return_when=FIRST_COMPLETED)
+            if begun.done():
+                with contextlib.suppress(RuntimeError):  # its loop is closed
+                    begun.result().get_loop().call_soon_threadsafe(begun.result().cancel)
+            raise _first(error) from None
 
 
 def _runner() -> asyncio.Runner:

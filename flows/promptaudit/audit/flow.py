@@ -6,35 +6,27 @@ functions of the tasks, and the order in which `measure` takes them, are in `aud
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from prefect import flow, task
 from prefect.assets import Asset, AssetProperties, materialize
 from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.objects import State
-from prefect.runtime import flow_run
-from prefect.states import Completed
 
 from promptaudit.audit import steps
-from promptaudit.audit.run import run_audit
-from promptaudit.audit.steps import AuditRun, Outcome, RunOptions, Steps
+from promptaudit.audit.steps import AuditRun, Outcome, Steps
 from promptaudit.lineage.openlineage.names import asset_of
-from promptaudit.system.display.progress import Progress
-from promptaudit.system.prefect_server import LONGEST_S, PAUSES_S, as_flow_run, events_sent, failed, is_locked, step
-from promptaudit.system.settings import registry_of, settings_of, silence, work_in_audit_folder
+from promptaudit.system.prefect_server import LONGEST_S, as_flow_run, is_locked, step
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import grains
 
 # without tags: for each, Prefect asks its server for a place, in a queue of the process that an outage may leave waiting
 ASKS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 CHECKS: dict[str, Any] = ASKS | {"timeout_seconds": LONGEST_S}
-DERIVES: dict[str, Any] = CHECKS | {
-    "retries": len(PAUSES_S),
-    "retry_delay_seconds": list(PAUSES_S),
-    "retry_condition_fn": is_locked,
-}
+# where another program has the warehouse open, a task waits and is taken again
+AGAIN: dict[str, Any] = {"retries": 2, "retry_delay_seconds": [5, 30], "retry_condition_fn": is_locked}
+DERIVES: dict[str, Any] = CHECKS | AGAIN
 
 
 def tasks_of(warehouse: Warehouse) -> Steps:
@@ -73,48 +65,16 @@ def _assets(warehouse: Warehouse, schema: str, tables: Sequence[str]) -> list[An
 
 def measure(run: AuditRun) -> Outcome:
     """Takes the steps of a run as tasks of a flow run: of this one, or of one that a command begins."""
-    audit_id = run.designed().audit_id
-    return as_flow_run(
-        lambda: steps.measure(run, tasks_of(run.warehouse)),
-        name="audit",
-        run_name=f"{audit_id} {run.audit_run_id}",
-        parameters={
-            "audit_id": audit_id,
-            "audit_run_id": run.audit_run_id,
-            "rephrase": run.options.rephrase,
-            "max_usd": run.max_usd,
-            "max_requests": run.max_requests,
-        },
-        folder=run.warehouse.places.prefect,
-        progress=run.progress,
-    )
 
+    def shown(body: Callable[[], Any]) -> None:
+        @flow(name="audit", flow_run_name="{audit_id} {audit_run_id}", persist_result=False, validate_parameters=False)
+        def audit(
+            audit_id: str, audit_run_id: str, *, rephrase: bool, max_usd: float | None, max_requests: int | None
+        ) -> Any:  # noqa: ANN401 - what the body gives
+            return body()
 
-def run_name() -> str:
-    """What a person calls a run of the flow: the audit."""
-    return str((flow_run.parameters or {}).get("audit_id", ""))
+        audit_id, rephrase = run.designed().audit_id, run.options.rephrase
+        audit(audit_id, run.audit_run_id, rephrase=rephrase, max_usd=run.max_usd, max_requests=run.max_requests)
 
-
-@flow(name="audit", flow_run_name=run_name, persist_result=False)
-def audit(
-    audit_id: str,
-    warehouse: str | None = None,
-    *,
-    new: bool = False,
-    rephrase: bool = False,
-    max_usd: float | None = None,
-    max_requests: int | None = None,
-) -> State[Any]:
-    """Executes an audit; a run that was begun goes on, also where this flow run is taken again."""
-    silence()
-    progress = Progress()
-    try:
-        work_in_audit_folder()
-        place = None if warehouse is None else Path(warehouse)
-        settings = settings_of(place, max_usd=max_usd, max_requests=max_requests)
-        with events_sent():
-            options = RunOptions(new=new, rephrase=rephrase)
-            done = run_audit(settings, registry_of(settings), audit_id, progress, options, measure=measure)
-    except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
-        return failed(error, progress.warn)
-    return Completed(message=done.headline)
+    work = partial(steps.measure, run, tasks_of(run.warehouse))
+    return as_flow_run(work, shown, "audit", run.warehouse.places.prefect, run.progress)

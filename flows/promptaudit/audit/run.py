@@ -15,7 +15,6 @@ from promptaudit.ask.wordings.edit_prompts import export_prompts, read_prompts
 from promptaudit.ask.wordings.paraphrase import make_proposals
 from promptaudit.ask.wordings.template_variants import rewords_templates, variants_key
 from promptaudit.ask.wordings.variants import earlier_proposals, rewordings, same_wordings
-from promptaudit.audit import steps
 from promptaudit.audit.runs import (
     Run,
     count_runs,
@@ -26,7 +25,7 @@ from promptaudit.audit.runs import (
     reopen_run,
     samples_of_run,
 )
-from promptaudit.audit.steps import AuditRun, Outcome, RunOptions
+from promptaudit.audit.steps import AuditRun, Outcome, RunOptions, measure
 from promptaudit.cards.check_cards import CardCheck, check_audit
 from promptaudit.cards.check_cards.models import lacking_engines
 from promptaudit.cards.trust.refuse import refuse_untrusted
@@ -45,6 +44,7 @@ from promptaudit.system.child_processes import guarded
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.helper_processes import CHECKS, DBT, start
+from promptaudit.system.prefect_server import is_in_flow_run, load_prefect
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse, now
 
@@ -94,11 +94,10 @@ def run_audit(
     progress: Progress,
     options: RunOptions | None = None,
     on_open: Callable[[str], None] | None = None,
-    measure: Callable[[AuditRun], Outcome] = steps.measure,
 ) -> RunResult:
     """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
 
-    `on_open` is told the run's id before anything is asked. `measure` takes the run's steps, where figures are wanted of it.
+    `on_open` is told the run's id before anything is asked.
     """
     options = options or RunOptions()
     checked = check_audit(registry, audit_id, settings.max_usd)
@@ -152,7 +151,7 @@ def run_audit(
             max_requests=settings.max_requests,
         )
         with following(warehouse, audit_run_id, progress.warn):
-            outcome = (steps.measure if options.answers_only else measure)(run)
+            outcome = measure(run) if options.answers_only else _measure_as_flow_run(run)
     if options.is_pilot:
         headline = (
             f"pilot of run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked; `promptaudit plan "
@@ -166,6 +165,16 @@ def run_audit(
     rulings = f", {outcome.n_judged} rulings made" if design.judges else ""
     headline = f"run {audit_run_id} of '{audit_id}': {outcome.n_asked} cells asked{rulings}"
     return result_of(run, audit_id, headline, outcome)
+
+
+def _measure_as_flow_run(run: AuditRun) -> Outcome:
+    """Takes the steps of a run, which Prefect shows unless it is off."""
+    if not (Settings().prefect or is_in_flow_run()):
+        return measure(run)
+    load_prefect()
+    from promptaudit.audit import flow
+
+    return flow.measure(run)
 
 
 def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:

@@ -57,7 +57,7 @@ def run(
 
     An unfinished run is continued. Where the last run is complete, nothing is asked unless --new is given.
     """
-    from promptaudit.audit import run_audit
+    from promptaudit.audit.run import run_audit
     from promptaudit.audit.steps import RunOptions
 
     if pilot and answers_only:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
-from promptaudit.audit import run_audit
+from promptaudit.audit.run import run_audit
 from promptaudit.audit.steps import RunOptions
 from promptaudit.gate.source import NightState
 from promptaudit.marts.transform import judge_nights, transform

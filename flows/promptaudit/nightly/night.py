@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from promptaudit.audit import run_audit
 from promptaudit.audit.rebuild import rebuild_runs
+from promptaudit.audit.run import run_audit
 from promptaudit.audit.steps import RunOptions
 from promptaudit.gate.alerts.alarms import Changes, Problem, settle
 from promptaudit.gate.alerts.message import Night, compose

@@ -25,14 +25,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from promptaudit.registry.errors import MeasureError, PromptauditError, UsageError, WarehouseError, WarehouseLocked
 from promptaudit.system import user_cache
 from promptaudit.system.files import PRIVATE_UMASK, private_folder, write_bytes
 from promptaudit.system.helper_processes import environment
 from promptaudit.system.scrub import one_line
-from promptaudit.system.settings import Settings, silence
+from promptaudit.system.settings import Settings, settings_of, silence, work_in_audit_folder
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -46,8 +46,6 @@ DATABASE = "flow_runs.db"  # of own servers, beside a warehouse
 EVENTS_WITHIN_S, ENDS_WITHIN_S = 5.0, 5.0
 LONGEST_S = 6 * 3600.0
 """A step that asks nobody is stopped after that; how long a night may ask, its card says."""
-PAUSES_S = (5.0, 30.0)
-"""How long a step that found the warehouse locked by another program waits before it is taken again."""
 
 
 class Listener(Protocol):
@@ -189,25 +187,56 @@ def _flow_run_context() -> Any:  # noqa: ANN401 - Prefect's, where it is importe
 
 
 def as_flow_run(
-    work: Callable[[], Result],
-    *,
-    name: str,
-    run_name: str,
-    parameters: Mapping[str, str | float | bool | None],
-    folder: Path,
-    progress: Listener,
+    work: Callable[[], Result], shown: Callable[[Callable[[], Any]], None], name: str, folder: Path, progress: Listener
 ) -> Result:
-    """Does a piece of work, whose steps are tasks, as a flow run of Prefect; returns what it returns and raises what it raises.
+    """Does a piece of work, whose steps are tasks, in a flow of Prefect; returns what it returns and raises what it raises.
 
-    It is shown on the server that Prefect is set to, else on one of its own, which keeps its database in `folder`. Where no
-    server answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly; so is it in a flow run of that name, which shows it.
-    Parameters are ids and small values.
+    `shown` calls a flow of that name, whose body calls what `shown` is given. It is shown on the server that Prefect is set to,
+    else on one of its own, which keeps its database in `folder`. Where no server answers, or PROMPTAUDIT_PREFECT is off, the
+    work is done plainly; so is it in a flow run of that name.
 
     The steps are taken here, and a server that goes away meanwhile does not learn of them.
     """
     if not Settings().prefect or is_in_flow_run(name):
         return work()
-    load_prefect()
+    from prefect.states import Failed
+
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def body() -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+            if not isinstance(error, Exception):
+                raise
+            return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
+        return results[0]
+
+    try:
+        with _server(folder, progress):
+            _keep_logs_there()
+            shown(body)
+    except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
+        why = str(error) if isinstance(error, NoServer) else type(error).__name__
+        if results:
+            progress.warn(f"Prefect: {why}: its server does not know how this run ended")
+        elif not errors:
+            progress.warn(f"Prefect: {why}: it shows no steps of this run; the audit goes on without it")
+    if errors:
+        raise errors[0]
+    # no result either where Prefect takes the state of an earlier try for the end of this one
+    return results[0] if results else work()
+
+
+class NoServer(Exception):
+    """Why no server of its own is there."""
+
+
+@contextlib.contextmanager
+def _server(folder: Path, progress: Listener) -> Iterator[None]:
+    """Has Prefect talk to the server that it is set to, else to one of its own; raises NoServer where that does not come."""
     from prefect.settings import (
         PREFECT_API_AUTH_STRING,
         PREFECT_API_KEY,
@@ -216,97 +245,50 @@ def as_flow_run(
         temporary_settings,
     )
 
-    run = _FlowRun(work, name, run_name, parameters, progress)
-    server = get_current_settings().api.url
-    if server is not None:
-        progress.say(f"Prefect server: {server}")
-        with contextlib.nullcontext() if is_in_flow_run() else events_sent():
-            return run.shown()
-    progress.say("no PREFECT_API_URL: starting a Prefect server of its own")
+    url = get_current_settings().api.url
+    progress.say(f"Prefect server: {url}" if url else "no PREFECT_API_URL: starting a Prefect server of its own")
     with contextlib.ExitStack() as opened:
-        try:
-            own = opened.enter_context(own_server(folder))
-        except (OSError, WarehouseError) as error:
-            run.warn(type(error).__name__ if isinstance(error, OSError) and error.errno else str(error))
-            return work()
-        with apart():  # settings are read anew, and so are the files that stand where they are read
-            changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
-            opened.enter_context(temporary_settings(changed))
-        with events_sent():
-            return run.shown()
-
-
-class _FlowRun(Generic[Result]):
-    """A piece of work that is done as a flow run, once."""
-
-    def __init__(
-        self,
-        work: Callable[[], Result],
-        name: str,
-        run_name: str,
-        parameters: Mapping[str, str | float | bool | None],
-        progress: Listener,
-    ) -> None:
-        self._work, self._name, self._run_name, self._parameters = work, name, run_name, parameters
-        self._progress = progress
-        self._result: list[Result] = []
-        self._error: BaseException | None = None
-
-    def warn(self, why: str) -> None:
-        """Says that the work is not shown."""
-        self._progress.warn(f"Prefect: {why}: it shows no steps of this run; the audit goes on without it")
-
-    def shown(self) -> Result:
-        """Does the work as a flow run on the server that is set now."""
-        from prefect import Flow
-        from prefect.states import Failed
-
-        def body(**_: str | float | bool | None) -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
+        if url is None:
             try:
-                self._result.append(self._work())
-            except BaseException as error:
-                self._error = error
-                if not isinstance(error, Exception):
-                    raise
-                return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
-            return self._result[0]
-
-        body.__name__ = self._name
-        # Prefect shows parameters by the names that it finds there
-        names = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self._parameters]
-        vars(body)["__signature__"] = inspect.Signature(names)
-        _keep_logs_there()
-        flow = Flow(
-            body, name=self._name, flow_run_name=self._run_name, persist_result=False, validate_parameters=False
-        )
-        try:
-            flow(**self._parameters)
-        except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
-            if self._result:
-                self._progress.warn(f"Prefect: {type(error).__name__}: its server does not know how this run ended")
-            elif self._error is None:
-                self.warn(type(error).__name__)
-        if self._error is not None:
-            raise self._error
-        if not self._result:  # also where Prefect takes the state of an earlier try for the end of this one
-            return self._work()
-        return self._result[0]
+                own = opened.enter_context(own_server(folder))
+            except (OSError, WarehouseError) as error:
+                raise NoServer(
+                    type(error).__name__ if isinstance(error, OSError) and error.errno else str(error)
+                ) from None
+            with apart():  # settings are read anew, and so are the files that stand where they are read
+                changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
+                opened.enter_context(temporary_settings(changed))
+        if not is_in_flow_run():
+            opened.enter_context(events_sent())
+        yield
 
 
-def failed(error: Exception, warn: Callable[[str], None], names: Mapping[int, str] | None = None) -> State[Any]:
-    """Returns the state of a deployed flow that an error ended; the worker is told the whole error, and its stack of a defect.
+def deployed(
+    work: Callable[[Settings], State[Any]],
+    warn: Callable[[str], None],
+    warehouse: str | None,
+    names: Mapping[int, str] | None = None,
+    **limits: float | None,
+) -> State[Any]:
+    """Does the work of a deployed flow in the audit's folder, and returns the state that it ends in.
 
-    `names`: what the state is called by exit code.
+    An error ends it in a failed state, called by `names` for its exit code: an exception that Prefect sees it logs and pickles.
+    The worker is told the whole error, and its stack of a defect.
     """
     from prefect.states import Failed
 
-    if isinstance(error, PromptauditError):
+    silence()
+    try:
+        work_in_audit_folder()
+        with events_sent():
+            return work(settings_of(None if warehouse is None else Path(warehouse), (), **limits))
+    except PromptauditError as error:
         warn(str(error))
-        code = error.exit_code
-    else:
+        code, failure = error.exit_code, StepFailed(error)
+    except Exception as error:  # noqa: BLE001 - as above
         traceback.print_exception(error)
-        code = DEFECT
-    return Failed(name=(names or {}).get(code, "Failed"), message=f"exit code {code}: {StepFailed(error)}")
+        code, failure = DEFECT, StepFailed(error)
+    return Failed(name=(names or {}).get(code, "Failed"), message=f"exit code {code}: {failure}")
 
 
 def _keep_logs_there() -> None:
@@ -489,7 +471,7 @@ def load_prefect() -> None:
     """Imports Prefect, which takes seconds: the first import settles what it goes by."""
     with apart():
         import prefect.events
-        import prefect.flows
+        import prefect.main  # sets the levels of its loggers
 
         prefect.settings.get_current_settings()
 
