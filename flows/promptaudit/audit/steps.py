@@ -169,29 +169,6 @@ async def infer(wordings: ParaphraseResult, model_id: str, strategy: str, batch:
     return AnsweredBatch()
 
 
-def ask(run: AuditRun, wordings: ParaphraseResult, steps: Steps) -> tuple[AskResult, list[AnsweredBatch]]:
-    """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
-    design, variants, warehouse = run.designed(), wordings.variants, run.warehouse
-    purse, lander = run.purse(), None
-    batches: list[AnsweredBatch] = []
-    if run.options.is_pilot:
-        design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
-        refuse_begun(warehouse, run.audit_run_id, design, variants)
-    else:
-        lander = lander_of(purse, design, variants, run.askers)
-
-    async def ask_batch(model_id: str, strategy: str, batch: Batch) -> None:
-        batches.append(await steps.infer(wordings, model_id, strategy, batch))
-
-    with run.progress.asking("cells", meters_of_models(design, variants, warehouse, run.audit_run_id)) as on_answer:
-        asked = ask_models(purse, design, variants, on_answer, ask_batch, lander)
-    n_missing = count_missing(warehouse, run.audit_run_id, design, variants)
-    if n_missing:
-        msg = f"{n_missing} cells have no answer yet; the same command again asks only them{_last_try(run)}"
-        raise MeasureError(msg)
-    return asked, batches
-
-
 def transform(run: AuditRun, part: Part, *landed_by: object) -> Derivation:
     """Derives one part of the marts of what earlier steps landed; after the formats were checked the run is complete."""
     landed(run.warehouse, run.audit_run_id)
@@ -276,6 +253,29 @@ class Steps(NamedTuple):
 
 
 FUNCTIONS = Steps()
+
+
+def ask(run: AuditRun, wordings: ParaphraseResult, steps: Steps = FUNCTIONS) -> tuple[AskResult, list[AnsweredBatch]]:
+    """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
+    design, variants, warehouse = run.designed(), wordings.variants, run.warehouse
+    purse, lander = run.purse(), None
+    batches: list[AnsweredBatch] = []
+    if run.options.is_pilot:
+        design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
+        refuse_begun(warehouse, run.audit_run_id, design, variants)
+    else:
+        lander = lander_of(purse, design, variants, run.askers)
+
+    async def ask_batch(model_id: str, strategy: str, batch: Batch) -> None:
+        batches.append(await steps.infer(wordings, model_id, strategy, batch))
+
+    with run.progress.asking("cells", meters_of_models(design, variants, warehouse, run.audit_run_id)) as on_answer:
+        asked = ask_models(purse, design, variants, on_answer, ask_batch, lander)
+    n_missing = count_missing(warehouse, run.audit_run_id, design, variants)
+    if n_missing:
+        msg = f"{n_missing} cells have no answer yet; the same command again asks only them{_last_try(run)}"
+        raise MeasureError(msg)
+    return asked, batches
 
 
 def measure(run: AuditRun, steps: Steps = FUNCTIONS) -> Outcome:
