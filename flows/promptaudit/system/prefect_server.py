@@ -59,7 +59,7 @@ class Listener(Protocol):
 
 
 class StepFailed(Exception):
-    """What Prefect is told of an error: the scrubbed words of one of ours without what they quote, of others the kind."""
+    """What Prefect learns of an error: the scrubbed words of one of ours without what they quote, of others the kind."""
 
     def __init__(self, error: Exception) -> None:
         words = type(error).__name__
@@ -128,7 +128,7 @@ def _opaque(values: Sequence[object]) -> list[object]:
 def _scrubbed() -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # noqa: BLE001 - of one that is not ours the kind alone is told
+    except Exception as error:  # noqa: BLE001 - of one that is not ours the kind alone is shown
         raise StepFailed(error) from None
 
 
@@ -191,9 +191,9 @@ def as_flow_run(
 ) -> Result:
     """Does a piece of work, whose steps are tasks, in a flow of Prefect; returns what it returns and raises what it raises.
 
-    `shown` calls a flow of that name, whose body calls what `shown` is given. It is shown on the server that Prefect is set to,
-    else on one of its own, which keeps its database in `folder`. Where no server answers, or PROMPTAUDIT_PREFECT is off, the
-    work is done plainly; so is it in a flow run of that name.
+    `shown` gets the body of a flow of that `name`, and calls the flow. The server is the one that Prefect is set to, else one of
+    our own, which keeps its database in `folder`. Where none answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly;
+    so is it in a flow run of that name.
 
     The steps are taken here, and a server that goes away meanwhile does not learn of them.
     """
@@ -231,12 +231,12 @@ def as_flow_run(
 
 
 class NoServer(Exception):
-    """Why no server of its own is there."""
+    """Why no server of our own is there."""
 
 
 @contextlib.contextmanager
 def _server(folder: Path, progress: Listener) -> Iterator[None]:
-    """Has Prefect talk to the server that it is set to, else to one of its own; raises NoServer where that does not come."""
+    """Has Prefect talk to the server that it is set to, else to one of our own; raises NoServer where that does not come."""
     from prefect.settings import (
         PREFECT_API_AUTH_STRING,
         PREFECT_API_KEY,
@@ -272,8 +272,8 @@ def deployed(
 ) -> State[Any]:
     """Does the work of a deployed flow in the audit's folder, and returns the state that it ends in.
 
-    An error ends it in a failed state, called by `names` for its exit code: an exception that Prefect sees it logs and pickles.
-    The worker is told the whole error, and its stack of a defect.
+    An error ends it in a failed state, which `names` has a name for by exit code: an exception that Prefect sees it pickles. The
+    worker's output has the whole error, and the stack of a defect.
     """
     from prefect.states import Failed
 
