@@ -66,13 +66,7 @@ def test_a_run_that_goes_on_is_told_which_reader_would_take_what_was_not_read(tm
 
 def test_the_card_may_allow_it(tmp_path: Path) -> None:
     with running_server(completion="hm") as server:
-        cards = write_cards(
-            tmp_path / "cards",
-            server.base_url,
-            n_samples=60,
-            variants=1,
-            max_invalid_rate_at_first=1,
-        )
+        cards = write_cards(tmp_path / "cards", server.base_url, n_samples=60, variants=1, max_invalid_rate_at_first=1)
         ask(tmp_path / "audit.duckdb", cards)
     assert cells(tmp_path / "audit.duckdb") == (60, 60)
 
@@ -95,8 +89,7 @@ def test_a_model_that_takes_hours_is_told_as_that(tmp_path: Path, monkeypatch: p
         said: list[str] = []
         ask(tmp_path / "audit.duckdb", cards, said=said)
     found = re.fullmatch(
-        r"model 'api' gives ([\d.e+]+) answers a minute: the other ([\d,]+) take ([\d.e-]+) hours at most",
-        said[-1],
+        r"model 'api' gives ([\d.e+]+) answers a minute: the other ([\d,]+) take ([\d.e-]+) hours at most", said[-1]
     )
     assert found is not None, said
     assert int(found[2]) == cells(tmp_path / "audit.duckdb")[0] - 50

@@ -99,7 +99,7 @@ def test_tonight_once_more_asks_and_tells_nothing(folder: Path, webhooks: Runnin
 @pytest.mark.parametrize(
     ("steps", "audit", "code"),
     [
-        (("compare", "check_run", "settle"), AUDIT, 1),
+        (("compare_runs", "check_run", "settle"), AUDIT, 1),
         pytest.param(
             ("notify", "retain"),
             AUDIT.replace("<= 0.0001", "<= 1") + "  retention: {raw_nights: 40}\n",
@@ -131,7 +131,7 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
         raise WarehouseError(msg)
 
     before = len(told(webhooks))
-    with mock.patch("promptaudit.nightly.after_run.compare", broken):
+    with mock.patch("promptaudit.nightly.after_run.compare_runs", broken):
         for _ in range(2):
             ended = nightly(folder, webhooks)
             assert ended.code == 2
@@ -144,7 +144,7 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
 def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
     before = len(told(webhooks))
     with (
-        mock.patch("promptaudit.nightly.after_run.compare", side_effect=lambda *_, **__: time.sleep(60)),
+        mock.patch("promptaudit.nightly.after_run.compare_runs", side_effect=lambda *_, **__: time.sleep(60)),
         mock.patch("promptaudit.nightly.night.longest", return_value=timedelta(seconds=3)),
     ):
         ended = nightly(folder, webhooks)

@@ -177,7 +177,7 @@ def test_a_trial_of_the_group_shows_the_repair_and_stays_apart(audited: Path) ->
 @pytest.mark.soak
 def test_a_trial_cut_short_before_it_is_published_goes_on_and_asks_nothing_again(audited: Path) -> None:
     asked = ("--on", "s40,s41", "--add", "Think of who it was.", "--model", "sound")
-    with mock.patch.object(steps, "publish", side_effect=KeyboardInterrupt):
+    with mock.patch.object(steps, "publish_marts", side_effect=KeyboardInterrupt):
         assert promptaudit(audited, "try", "topics", *asked, "--quiet").code == 130
     found = tried(audited, *asked)
     assert found["n_asked"] == 0

@@ -77,26 +77,14 @@ def test_an_option_names_a_fault() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "line"),
     [
-        (
-            ("facts", "--lose", "2", "--swap-judge"),
-            2,
-            "--lose, --shift, --break-wording and --swap-judge: name one of them",
-        ),
-        (
-            ("facts", "--shift", ".05"),
-            2,
-            "--shift 0.05: a share of the right answers that becomes wrong, from -1 to below 0",
-        ),
+        (("facts", "--lose", "2", "--swap-judge"), 2, "--lose, --shift, --break-wording and --swap-judge: name one of them"),
+        (("facts", "--shift", ".05"), 2, "--shift 0.05: a share of the right answers that becomes wrong, from -1 to below 0"),
         (("facts", "--lose", "0"), 2, "--lose"),
         (("fact",), 2, "audit 'fact'; nearest: facts"),
         (("--lose", "2"), 2, "name the audit whose nights get the fault"),
-        (
-            ("facts",),
-            3,
-            "it has 0 of the 3 normal nights that a rehearsal needs: `promptaudit nightly facts` records one",
-        ),
+        (("facts",), 3, "it has 0 of the 3 normal nights that a rehearsal needs: `promptaudit nightly facts` records one"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_rehearsed_is_one_line(tmp_path: Path, arguments: tuple[str, ...], code: int, line: str) -> None:
     cards(tmp_path)
     ended = promptaudit(tmp_path, "rehearse", *arguments, *OPTIONS)

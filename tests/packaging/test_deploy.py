@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,15 +62,6 @@ def deployed(server: PrefectServer, registry: Path) -> PrefectServer:
     assert "deployed  nightly/served to pool 'gpu', on '45 3 * * *' (UTC)" in said
     assert AUTH not in said
     return server
-
-
-@pytest.mark.soak
-def test_the_server_answers_nobody_without_the_auth_string(server: PrefectServer) -> None:
-    for headers in ({}, {"Authorization": "Basic YWRtaW46d3Jvbmc="}):
-        request = urllib.request.Request(f"{server.url}/deployments/filter", b"{}", headers)  # noqa: S310 - our own server
-        with pytest.raises(urllib.error.HTTPError, match="401"):
-            urllib.request.urlopen(request, timeout=20)  # noqa: S310
-    assert server.ask("/deployments/filter", {}) is not None
 
 
 def test_deploying_twice_leaves_each_thing_once(deployed: PrefectServer) -> None:
@@ -158,39 +147,6 @@ def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_
     deployed.run(*deploy, cwd=registry)
     assert automations_of(deployed) == {}
     deployed.ask(f"/deployments/{found['id']}", method="DELETE")
-
-
-@pytest.mark.soak
-def test_a_worker_runs_the_night_in_the_folder_that_its_environment_names(
-    deployed: PrefectServer, tmp_path: Path
-) -> None:
-    folder, elsewhere = tmp_path / "audits", tmp_path / "elsewhere"
-    folder.mkdir()
-    elsewhere.mkdir()
-    deployed.run(BIN / "promptaudit", "init", cwd=folder)  # registry/audits/mine.yml
-    (folder / "flows").mkdir()  # as a repository for Prefect has one
-    (folder / "flows/__init__.py").write_text("raise SystemExit('another package')")
-    started = deployed.run(
-        BIN / "prefect", "deployment", "run", "nightly/nightly", "--param", "audit_id=min", cwd=elsewhere
-    )
-    assert "nightly" in started
-    worker = ("worker", "start", "--pool", "api", "--install-policy", "never", "--no-create-pool-if-not-found")
-    said = deployed.run(
-        BIN / "prefect",
-        "--no-prompt",
-        *worker,
-        "--run-once",
-        cwd=elsewhere,
-        AUDIT_FOLDER=str(folder),
-        PREFECT_WORKER_PREFETCH_SECONDS="10",
-    )
-    ended = {"state": {"type": {"any_": ["FAILED", "COMPLETED"]}}}
-    (run,) = deployed.ask("/flow_runs/filter", {"flow_runs": ended, "deployments": {"name": {"any_": ["nightly"]}}})
-    # the card of this id is nowhere; the nearest one lies in that folder alone
-    assert run["state"]["type"] == "FAILED"
-    assert "exit code 2" in run["state"]["message"]
-    assert "nearest: mine" in said
-    assert not any(elsewhere.iterdir())
 
 
 def test_every_command_of_prefects_in_a_runbook_exists_with_its_options() -> None:

@@ -125,11 +125,7 @@ def ask(
 
 
 def have_judged(
-    warehouse: Path,
-    registry: Path,
-    *,
-    max_requests: int | None = None,
-    said: list[str] | None = None,
+    warehouse: Path, registry: Path, *, max_requests: int | None = None, said: list[str] | None = None
 ) -> AskResult:
     """Has the answers of the audit's newest run judged, as `promptaudit run` does."""
     with _opened_purse(warehouse, registry, AUDIT, None, max_requests, said) as (design, purse):

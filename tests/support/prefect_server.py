@@ -16,25 +16,23 @@ import time
 import urllib.error
 import urllib.request
 from base64 import b64encode
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
+import yaml
+
+from tests.support.openai_server import RunningServer
+from tests.support.shell import promptaudit_process
 
 BIN = Path(sys.executable).parent
 AUTH = "admin:a pass+word/@"
 SOON_S = 240.0  # for what takes seconds on a machine that does nothing else
 OVER = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
-WORKER = (
-    "--no-prompt",
-    "worker",
-    "start",
-    "--install-policy",
-    "never",
-    "--no-create-pool-if-not-found",
-)
+WORKER = ("--no-prompt", "worker", "start", "--install-policy", "never", "--no-create-pool-if-not-found")
 
 
 @dataclass
@@ -80,10 +78,7 @@ class PrefectServer:
     def ask(self, path: str, body: object = None, method: str | None = None) -> Any:
         """The answer to a POST (a GET without a body) as JSON."""
         data = None if body is None else json.dumps(body).encode()
-        headers = {
-            "Content-Type": "application/json",
-            "Authorization": f"Basic {b64encode(AUTH.encode()).decode()}",
-        }
+        headers = {"Content-Type": "application/json", "Authorization": f"Basic {b64encode(AUTH.encode()).decode()}"}
         request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)  # noqa: S310
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         is_read = body is None or path.endswith("/filter")
@@ -103,10 +98,6 @@ class PrefectServer:
             msg = f"{path}: the server stays busy"
             raise TimeoutError(msg)
         return json.loads(text) if text else None
-
-    def prefect(self, *line: str | Path, cwd: Path, **variables: str) -> str:
-        """What `prefect ...` printed on both streams; fails with it."""
-        return self.run(BIN / "prefect", "--no-prompt", *line, cwd=cwd, **variables)
 
     def run(self, *line: str | Path, cwd: Path, **variables: str) -> str:
         """What a client's command printed on both streams; fails with it."""
@@ -132,19 +123,16 @@ class PrefectServer:
         }
         return list(self.ask("/flow_runs/filter", body))
 
-    def run_of(self, run_id: str) -> dict[str, Any]:
-        """A run as it is now."""
-        return dict(self.ask(f"/flow_runs/{run_id}"))
-
     def until(self, run_id: str, *states: str, seconds: float = SOON_S) -> dict[str, Any]:
         """A run once it is in one of the states, by type or by name."""
-        wait_for(
-            lambda: {self.run_of(run_id)["state_type"], self.run_of(run_id)["state_name"]} & set(states),
-            f"run {run_id} to be {states}",
-            lambda: f"{self.run_of(run_id)['state']}\n{self.log()[-2000:]}",
-            seconds,
-        )
-        return self.run_of(run_id)
+        run: dict[str, Any] = {}
+
+        def is_there() -> bool:
+            run.update(self.ask(f"/flow_runs/{run_id}"))
+            return not {run["state_type"], run["state_name"]}.isdisjoint(states)
+
+        wait_for(is_there, f"run {run_id} to be {states}", lambda: f"{run['state']}\n{self.log()[-2000:]}", seconds)
+        return run
 
     def everything(self) -> str:
         """What the server tells of runs, their states, tasks, logs, artifacts and events, as text."""
@@ -155,12 +143,16 @@ class PrefectServer:
                 pages.append(json.dumps(found, ensure_ascii=False))
                 offset += len(found)
         pages += [json.dumps(self.ask(f"/flow_run_states/?flow_run_id={run['id']}")) for run in self.runs()]
-        events = self.ask("/events/filter", {"limit": 50})
-        pages.append(json.dumps(events))
-        while page := events.get("next_page"):
-            events = self.ask(page.removeprefix(self.url))
-            pages.append(json.dumps(events))
-        return "\n".join(pages)
+        return "\n".join([*pages, json.dumps(self.events())])
+
+    def events(self, prefix: str = "prefect.") -> list[dict[str, Any]]:
+        """The events whose names begin so."""
+        found = self.ask("/events/filter", {"filter": {"event": {"prefix": [prefix]}}, "limit": 50})
+        events = list(found["events"])
+        while page := found.get("next_page"):
+            found = self.ask(page.removeprefix(self.url))
+            events += found["events"]
+        return events
 
 
 @contextlib.contextmanager
@@ -203,6 +195,88 @@ def running_worker(
     finally:
         end_group(process)
         end_all(lambda found: found.environ().get("AUDIT_FOLDER") == str(folder))
+
+
+@dataclass
+class Stage:
+    """A server, a provider that its nights ask, and the folder of their audits."""
+
+    server: PrefectServer
+    provider: RunningServer
+    folder: Path
+    n_asked: int = 0
+    ended: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def warehouse(self) -> Path:
+        return self.folder / "warehouse/audit.duckdb"
+
+    @property
+    def log(self) -> Path:
+        return self.folder.parent / "worker.log"
+
+    def said(self) -> str:
+        """What the workers printed."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def processes(self, flow: str | None = None) -> list[psutil.Process]:
+        """The processes in this folder that run a flow, of that name, now."""
+        running = {run["id"] for run in self.server.runs(flow) if run["state_type"] == "RUNNING"} if flow else ()
+        return all_of(
+            lambda process: (
+                "prefect.engine" in process.cmdline()
+                and process.environ().get("AUDIT_FOLDER") == str(self.folder)
+                and (flow is None or process.environ().get("PREFECT__FLOW_RUN_ID") in running)
+            )
+        )
+
+    def kill(self, processes: Iterable[psutil.Process]) -> None:
+        """Kills them as a power cut does."""
+        for process in processes:
+            os.killpg(os.getpgid(process.pid), signal.SIGKILL)
+
+    def asked(self, more_than: int) -> None:
+        """Waits until the provider was asked more often than that."""
+        wait_for(
+            lambda: self.provider.counters()["requests"] > more_than,
+            f"the provider to be asked more than {more_than} times",
+            lambda: self.said()[-4000:],
+        )
+
+    def deploy(self, audit_id: str, **changed: Any) -> str:
+        """Deploys what `promptaudit deploy` writes of an audit, so changed; the night's id."""
+        file = self.folder.parent / "prefect.yaml"
+        written = promptaudit_process(self.folder, "deploy", audit_id, "--output", str(file))
+        assert written.code == 0, written.err
+        config = yaml.safe_load(file.read_text(encoding="utf-8"))
+        config["deployments"][0] |= changed
+        file.write_text(yaml.safe_dump(config), encoding="utf-8")
+        line = ("--no-prompt", "deploy", "--all", "--prefect-file", file)
+        self.server.run(BIN / "prefect", *line, cwd=file.parent)
+        (night,) = [each for each in self.server.ask("/deployments/filter", {}) if each["name"] == audit_id]
+        return str(night["id"])
+
+    def page(self, browser: Any) -> Any:
+        """A page of the server's, signed in."""
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.goto(self.server.url.removesuffix("/api"))
+        page.get_by_placeholder("Password").or_(page.locator("input[type=password]")).first.fill(AUTH, timeout=60_000)
+        page.keyboard.press("Enter")
+        page.get_by_text("Deployments").first.wait_for(timeout=60_000)
+        return page
+
+
+@contextlib.contextmanager
+def running_database(place: Path, kind: str) -> Iterator[PrefectServer]:
+    """A server on SQLite or on Postgres; skips where Postgres is not installed."""
+    (place / "home").mkdir()
+    (place / "audits").mkdir()
+    with contextlib.ExitStack() as stack:
+        try:
+            database = stack.enter_context(running_postgres()) if kind == "postgres" else {}
+        except FileNotFoundError as missing:
+            pytest.skip(f"{missing} is not on this machine: apt-get install postgresql")
+        yield stack.enter_context(running_prefect(place / "home", **database))
 
 
 def postgres_programs() -> Path:

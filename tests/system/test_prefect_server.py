@@ -26,13 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptaudit.system.display.progress import Progress
-from promptaudit.system.prefect_server import as_flow_run
-from promptaudit.system.prefect_steps import flow_run_id, step
+from promptaudit.system.prefect_server import as_flow_run, flow_run_id, load_prefect, step
 from promptaudit.registry.errors import EngineError
 
 @dataclass(frozen=True)
 class Subject:
-    warehouse: Path
     progress: Progress
 
 @dataclass(frozen=True)
@@ -40,32 +38,40 @@ class Named:
     name: str
     notes: tuple[str, ...] = ()  # the empty tuple of each is the same object
 
-@step()
 def first(subject): return Named("first")
 
-@step(run_name="second of {word}")
-def second(subject, word): return Named("second")
+def second(subject, word, made): return Named("second")
 
-@step(again=True)
 def third(subject, made): return Named(f"third after {made.name}")
 
-@step()
 def fails(subject, made):
     error = EngineError(f"the server said: api_key={sys.argv[2]} is wrong, the last is 'quokka'")
     error.quotes = ("'quokka'",)
     raise error
 
-subject = Subject(Path("audit.duckdb"), Progress())
+subject = Subject(Progress())
 
 def work():
-    one = first(subject)
-    two = second(subject, word="two", wait_for=[one])
-    return third(subject, one) if sys.argv[1] == "works" else fails(subject, two)
+    from prefect import task
 
-found = as_flow_run(
-    work, name="shown", run_name=sys.argv[1], parameters={"word": sys.argv[1]}, folder=Path("prefect").absolute(),
-    progress=subject.progress,
-)
+    one = step(task(), first)(subject)
+    two = step(task(task_run_name="second of {word}"), second)(subject, "two", one)
+    return step(task(), third)(subject, one) if sys.argv[1] == "works" else step(task(), fails)(subject, two)
+
+if sys.argv[1] == "plain":
+    work = lambda: third(subject, first(subject))
+else:
+    load_prefect()
+
+def show(body):
+    from prefect import flow
+
+    @flow(name="shown", flow_run_name="{word}", persist_result=False)
+    def shown(word): return body()
+
+    shown(sys.argv[1])
+
+found = as_flow_run(work, show, "shown", Path("prefect").absolute(), subject.progress)
 print(found.name, flow_run_id(), "prefect" in sys.modules)
 """
 
@@ -166,6 +172,6 @@ def test_without_a_run_that_was_shown_there_are_no_pages(tmp_path: Path) -> None
 
 
 def test_switched_off_the_same_work_is_done_without_prefect(tmp_path: Path) -> None:
-    done = shown(tmp_path, "works", PROMPTAUDIT_PREFECT="off")
+    done = shown(tmp_path, "plain", PROMPTAUDIT_PREFECT="off")
     assert done.stdout == "third after first None False\n", done.stderr
     assert not (tmp_path / "prefect").exists()

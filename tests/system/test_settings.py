@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from prefect.settings import PREFECT_SERVER_ALLOW_EPHEMERAL_MODE, temporary_settings
 
-from promptaudit.audit import flow as of_audit
-from promptaudit.nightly import flow as of_night
+from promptaudit.nightly import flow
 from promptaudit.registry.errors import UsageError
+from promptaudit.system import prefect_server
 from promptaudit.system.settings import Settings, settings_of
 from tests.support.shell import promptaudit
 
@@ -45,22 +45,18 @@ def test_a_budget_of_the_environment_stops_a_command(audits: Path) -> None:
 
 
 @pytest.mark.usefixtures("audits")
-def test_a_budget_of_the_environment_stops_a_flow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_audit, "events_sent", nullcontext)  # to a server
-    state = of_audit.audit.fn("small")
-    assert state.is_failed()
-    assert REACHED in state.message
-    assert "the budget is 4" in of_audit.audit.fn("small", max_requests=4).message
-
-
-@pytest.mark.usefixtures("audits")
-def test_a_budget_of_the_environment_stops_a_night_of_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_night, "get_run_logger", logging.getLogger)
-    monkeypatch.setattr(of_night, "hold_limits", lambda *_: nullcontext())  # places of a server
+def test_a_budget_of_the_environment_stops_the_flows_of_an_audit_and_of_a_night(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prefect_server, "events_sent", nullcontext)  # to a server
+    monkeypatch.setattr(flow, "hold_limits", lambda *_: nullcontext())  # places of a server
+    monkeypatch.setattr(flow, "get_run_logger", logging.getLogger)
     with temporary_settings({PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
-        state = of_night._night_of("small", None, new=False, max_usd=None)
-    assert state.name == "Budget reached"
-    assert REACHED in state.message
+        stopped, later, night = flow.audit.fn("small"), flow.audit.fn("small", max_requests=4), flow.nightly.fn("small")
+    assert stopped.is_failed()
+    assert night.name == "Budget reached"
+    assert "the budget is 4" in later.message
+    assert all(REACHED in state.message for state in (stopped, night))
 
 
 def test_what_is_given_goes_before_the_environment_and_nothing_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import functools
 import itertools
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from promptaudit.plan.budget import Budget, Spending
 from promptaudit.registry.cards import ModelCard, Price
 from promptaudit.registry.errors import EngineError, PromptauditError
 from promptaudit.registry.registry import Entry
+from promptaudit.system.deadline import ended_by_sigterm
 from promptaudit.warehouse import now
 
 Batch = Callable[[], Awaitable[None]]
@@ -295,19 +296,31 @@ class _Ahead:
 
 
 def run_to_end(work: Coroutine[Any, Any, None]) -> None:
-    """Runs asking to its end; an interrupt, by Ctrl-C or SIGTERM, raises KeyboardInterrupt."""
+    """Runs asking to its end. What interrupts this thread ends it first: Ctrl-C, SIGTERM, Prefect where a night is cancelled.
 
-    async def terminable() -> None:
-        with _terminable():
-            await work
+    The loop has a thread of its own: in this one, what a signal's handler raises would be lost where it comes in a callback.
+    """
+    begun: Future[Any] = Future()  # its task
+    context = contextvars.copy_context()
 
-    try:
+    async def asked() -> None:
+        begun.set_result(asyncio.current_task())
+        await work
+
+    def ask() -> None:
         with _runner() as runner:
-            runner.run(terminable())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-    except BaseExceptionGroup as several:
-        raise _first(several) from None
+            runner.run(asked(), context=context)
+
+    with ended_by_sigterm(), ThreadPoolExecutor(1, "asking") as threads:
+        asking = threads.submit(ask)
+        try:
+            asking.result()
+        except BaseException as error:  # noqa: BLE001 - raised again
+            wait([begun, asking], return_when=FIRST_COMPLETED)
+            if begun.done():
+                with contextlib.suppress(RuntimeError):  # its loop is closed
+                    begun.result().get_loop().call_soon_threadsafe(begun.result().cancel)
+            raise _first(error) from None
 
 
 def _runner() -> asyncio.Runner:
@@ -318,25 +331,7 @@ def _runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    # an exception that a signal handler raises is lost if it comes in a callback of the loop; Prefect has such a
-    # handler
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    if threading.current_thread() is not threading.main_thread() or task is None:
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
-        signal.signal(signal.SIGTERM, before)
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first: BaseException = group
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return first
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

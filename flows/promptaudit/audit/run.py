@@ -44,7 +44,7 @@ from promptaudit.system.child_processes import guarded
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.helper_processes import CHECKS, DBT, start
-from promptaudit.system.prefect_server import as_flow_run
+from promptaudit.system.prefect_server import is_in_flow_run, load_prefect
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse, now
 
@@ -168,21 +168,13 @@ def run_audit(
 
 
 def _measure_as_flow_run(run: AuditRun) -> Outcome:
-    """Takes the steps of a run, which Prefect shows."""
-    return as_flow_run(
-        lambda: measure(run),
-        name="audit",
-        run_name=f"{run.designed().audit_id} {run.audit_run_id}",
-        parameters={
-            "audit_id": run.designed().audit_id,
-            "audit_run_id": run.audit_run_id,
-            "rephrase": run.options.rephrase,
-            "max_usd": run.max_usd,
-            "max_requests": run.max_requests,
-        },
-        folder=run.warehouse.places.prefect,
-        progress=run.progress,
-    )
+    """Takes the steps of a run, which Prefect shows unless it is off."""
+    if not (Settings().prefect or is_in_flow_run()):
+        return measure(run)
+    load_prefect()
+    from promptaudit.audit import flow
+
+    return flow.measure(run)
 
 
 def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:

@@ -21,7 +21,7 @@ from promptaudit.registry.errors import UsageError
 from promptaudit.registry.samples import critical_ids
 from promptaudit.system.helper_processes import environment
 from promptaudit.system.keys import as_json, content_id
-from promptaudit.system.prefect_steps import flow_run_id
+from promptaudit.system.prefect_server import flow_run_id
 from promptaudit.warehouse import Warehouse, now
 from promptaudit.warehouse.rows import frame_of, label_rows, sample_row, task_row
 from promptaudit.warehouse.sql import sql
@@ -279,6 +279,6 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
             ),
             ("samples", frame_of("samples", samples)),
             ("designs", frame_of("designs", [design_row(audit_run_id, design)])),
-        ],
+        ]
     )
     return audit_run_id

@@ -1,16 +1,16 @@
-"""The steps of a run, each a function of the run and of what the steps before it made, and their order.
+"""The steps of a run, each a function of the run and of what the step before it returned, and their order.
 
 A step finds in the warehouse what is done, so that whoever takes it again goes on: a retry, another start, another process.
-Inside a flow run of Prefect each is a task (`promptaudit.system.prefect_steps`).
+`audit.flow` makes tasks of Prefect of them.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from promptaudit.ask.infer import infer as ask_models
 from promptaudit.ask.judge import count_missing_rulings
@@ -25,7 +25,6 @@ from promptaudit.ask.workers import AskResult, Batch
 from promptaudit.audit.formats.validate import ValidationResult
 from promptaudit.audit.formats.validate import validate as check_formats
 from promptaudit.audit.runs import close_run
-from promptaudit.lineage.openlineage.assets import assets_of
 from promptaudit.lineage.openlineage.tell import landed
 from promptaudit.marts.comparison.compare import compare_again
 from promptaudit.marts.not_derived import NotDerived, not_derived
@@ -41,13 +40,10 @@ from promptaudit.registry.cards import FormatLimits
 from promptaudit.registry.errors import MeasureError
 from promptaudit.report import report as write_page
 from promptaudit.report.summary_unread import unread_answers
-from promptaudit.system import prefect_steps
 from promptaudit.system.display.policy import Texts
 from promptaudit.system.display.progress import Progress
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
-
-step = functools.partial(prefect_steps.step, made=assets_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,20 +122,9 @@ class AuditRun:
         return Purse(self.warehouse, self.audit_run_id, budget, self.progress.say)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """What asking the models brought: `batches` are a model under a strategy each."""
-
-    asked: AskResult
-    batches: tuple[AnsweredBatch, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class AnsweredBatch:
-    """A model that was asked under one strategy."""
-
-    model_id: str
-    strategy: str
+    """The cells of a model under one strategy have their answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,13 +142,6 @@ class Comparisons:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
-    """The copy that readers have."""
-
-    path: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What taking the steps of a run did; `report` is None where no page was written, and `not_derived` what its tables lack."""
 
@@ -175,7 +153,6 @@ class Outcome:
     not_derived: tuple[NotDerived, ...] = ()
 
 
-@step()
 def paraphrase(run: AuditRun) -> ParaphraseResult:
     """Makes the prompt variants, or finds those that the run has, and lands them."""
     run.progress.step("making prompt variants")
@@ -186,38 +163,14 @@ def paraphrase(run: AuditRun) -> ParaphraseResult:
     return replace(result, variants=variants)
 
 
-@step(run_name="infer {model_id} {strategy}")
-async def infer(run: AuditRun, model_id: str, strategy: str, batch: Batch) -> AnsweredBatch:  # noqa: ARG001 - which Prefect shows
+async def infer(wordings: ParaphraseResult, model_id: str, strategy: str, batch: Batch) -> AnsweredBatch:
     """Asks every missing cell of a model under one strategy."""
     await batch()
-    return AnsweredBatch(model_id=model_id, strategy=strategy)
+    return AnsweredBatch()
 
 
-def ask(run: AuditRun, wordings: ParaphraseResult) -> Answers:
-    """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
-    design, variants, warehouse = run.designed(), wordings.variants, run.warehouse
-    purse, lander, batches = run.purse(), None, []
-    if run.options.is_pilot:
-        design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
-        refuse_begun(warehouse, run.audit_run_id, design, variants)
-    else:
-        lander = lander_of(purse, design, variants, run.askers)
-
-    async def ask_batch(model_id: str, strategy: str, batch: Batch) -> None:
-        batches.append(await infer(run, model_id, strategy, batch, wait_for=[wordings]))
-
-    with run.progress.asking("cells", meters_of_models(design, variants, warehouse, run.audit_run_id)) as on_answer:
-        asked = ask_models(purse, design, variants, on_answer, ask_batch, lander)
-    n_missing = count_missing(warehouse, run.audit_run_id, design, variants)
-    if n_missing:
-        msg = f"{n_missing} cells have no answer yet; the same command again asks only them{_last_try(run)}"
-        raise MeasureError(msg)
-    return Answers(asked=asked, batches=tuple(batches))
-
-
-@step(derives=True, again=True, run_name="transform {part}")
-def transform(run: AuditRun, part: Part) -> Derivation:
-    """Derives one part of the marts; after the formats were checked the run is complete."""
+def transform(run: AuditRun, part: Part, *landed_by: object) -> Derivation:
+    """Derives one part of the marts of what earlier steps landed; after the formats were checked the run is complete."""
     landed(run.warehouse, run.audit_run_id)
     if part == "after_formats":
         close_run(run.warehouse, run.audit_run_id, "complete")
@@ -234,8 +187,7 @@ def transform(run: AuditRun, part: Part) -> Derivation:
     return Derivation(notes=tuple(notes))
 
 
-@step(derives=True)
-def validate(run: AuditRun) -> ValidationResult:
+def validate(run: AuditRun, answers: Derivation) -> ValidationResult:
     """Checks the formats of the answers; raises MeasureError where the run cannot be measured, and closes it as failed."""
     run.progress.step("checking formats")
     result = check_formats(run.warehouse, run.audit_run_id, run.limits)
@@ -252,8 +204,7 @@ def validate(run: AuditRun) -> ValidationResult:
     return result
 
 
-@step()
-def judge(run: AuditRun) -> AskResult:
+def judge(run: AuditRun, formats: ValidationResult) -> AskResult:
     """Asks the judges for the rulings that are missing; raises MeasureError where some have no verdict yet."""
     design = run.designed()
     result = ask_judges(
@@ -266,22 +217,19 @@ def judge(run: AuditRun) -> AskResult:
     return result
 
 
-@step(derives=True, again=True)
-def compare(run: AuditRun) -> Comparisons:
+def compare(run: AuditRun, marts: Derivation) -> Comparisons:
     """Derives anew what earlier comparisons hold this run against."""
     return Comparisons(comparison_ids=tuple(compare_again(run.warehouse, [run.audit_run_id])))
 
 
-@step(derives=True, again=True)
-def publish(run: AuditRun, compared: Comparisons) -> Publication:
-    """Publishes the run's marts."""
+def publish(run: AuditRun, compared: Comparisons) -> Path:
+    """Publishes the run's marts; returns the copy that readers have."""
     run.progress.step("publishing")
     ids = compared.comparison_ids
-    return Publication(path=publish_marts(run.warehouse, [run.audit_run_id], ids, warn=run.progress.warn))
+    return publish_marts(run.warehouse, [run.audit_run_id], ids, warn=run.progress.warn)
 
 
-@step(derives=True, again=True)
-def report(run: AuditRun, compared: Comparisons) -> Path:
+def report(run: AuditRun, compared: Comparisons, published: Path) -> Path:
     """Writes the run's page, and those about its comparisons that are there."""
     page = write_page(run.warehouse, run.audit_run_id, warn=run.progress.warn)
     if compared.comparison_ids:
@@ -291,39 +239,81 @@ def report(run: AuditRun, compared: Comparisons) -> Path:
     return page
 
 
-def measure(run: AuditRun) -> Outcome:
-    """Takes the steps of a run, in their order, and returns what they did; raises what the first of them raises that fails."""
-    wordings = paraphrase(run)
-    with run.kept_open_if(is_quick=all(card.engine == "embedded" for card in run.designed().models.values())):
-        answers = ask(run, wordings)
-    asked = Outcome(n_asked=answers.asked.n_landed, notes=(*wordings.notes, *answers.asked.notes))
-    made: Sequence[object] = answers.batches or [wordings]
-    if run.options.answers_only:
-        return asked
+class Steps(NamedTuple):
+    """The steps of a run: the functions, or tasks of Prefect in their places."""
+
+    paraphrase: Callable[[AuditRun], ParaphraseResult] = paraphrase
+    infer: Callable[[ParaphraseResult, str, str, Batch], Awaitable[AnsweredBatch]] = infer
+    transform: Callable[..., Derivation] = transform
+    validate: Callable[[AuditRun, Derivation], ValidationResult] = validate
+    judge: Callable[[AuditRun, ValidationResult], AskResult] = judge
+    compare: Callable[[AuditRun, Derivation], Comparisons] = compare
+    publish: Callable[[AuditRun, Comparisons], Path] = publish
+    report: Callable[[AuditRun, Comparisons, Path], Path] = report
+
+
+FUNCTIONS = Steps()
+
+
+def ask(run: AuditRun, wordings: ParaphraseResult, steps: Steps = FUNCTIONS) -> tuple[AskResult, list[AnsweredBatch]]:
+    """Asks every missing cell and lands the answers; raises MeasureError where cells have no answer yet."""
+    design, variants, warehouse = run.designed(), wordings.variants, run.warehouse
+    purse, lander = run.purse(), None
+    batches: list[AnsweredBatch] = []
     if run.options.is_pilot:
-        read = transform(run, "pilot", wait_for=made)
-        return replace(asked, notes=(*asked.notes, *read.notes))
-    return derive(run, made, asked)
+        design, variants = pilot_design(design), tuple(pilot_variants(design, variants))
+        refuse_begun(warehouse, run.audit_run_id, design, variants)
+    else:
+        lander = lander_of(purse, design, variants, run.askers)
+
+    async def ask_batch(model_id: str, strategy: str, batch: Batch) -> None:
+        batches.append(await steps.infer(wordings, model_id, strategy, batch))
+
+    with run.progress.asking("cells", meters_of_models(design, variants, warehouse, run.audit_run_id)) as on_answer:
+        asked = ask_models(purse, design, variants, on_answer, ask_batch, lander)
+    n_missing = count_missing(warehouse, run.audit_run_id, design, variants)
+    if n_missing:
+        msg = f"{n_missing} cells have no answer yet; the same command again asks only them{_last_try(run)}"
+        raise MeasureError(msg)
+    return asked, batches
 
 
-def derive(run: AuditRun, answers: Sequence[object] = (), asked: Outcome | None = None) -> Outcome:
-    """Takes the steps that follow the answers, of recorded ones or of those that `asked` tells of."""
-    done = asked or Outcome()
+def measure(run: AuditRun, steps: Steps = FUNCTIONS) -> Outcome:
+    """Takes the steps of a run, in their order, and returns what they did; raises what the first of them raises that fails."""
+    wordings = steps.paraphrase(run)
+    with run.kept_open_if(is_quick=all(card.engine == "embedded" for card in run.designed().models.values())):
+        asked, batches = ask(run, wordings, steps)
+    done = Outcome(n_asked=asked.n_landed, notes=(*wordings.notes, *asked.notes))
+    landed_by: Sequence[object] = batches or [wordings]
+    if run.options.answers_only:
+        return done
+    if run.options.is_pilot:
+        read = steps.transform(run, "pilot", *landed_by)
+        return replace(done, notes=(*done.notes, *read.notes))
+    return derive(run, steps, landed_by, done)
+
+
+NOTHING_DONE = Outcome()
+
+
+def derive(
+    run: AuditRun, steps: Steps = FUNCTIONS, landed_by: Sequence[object] = (), done: Outcome = NOTHING_DONE
+) -> Outcome:
+    """Takes the steps that follow the answers, of recorded ones or of those that `done` tells of."""
     with run.warehouse.kept_open():
-        read = transform(run, "up_to_formats", wait_for=answers)
-        formats = validate(run, wait_for=[read])
-    ruled = judge(run, wait_for=[formats]) if run.judges else AskResult()
+        read = steps.transform(run, "up_to_formats", *landed_by)
+        formats = steps.validate(run, read)
+    ruled = [steps.judge(run, formats)] if run.judges else []
     with run.warehouse.kept_open():
-        marts = transform(run, "after_formats", wait_for=[formats, ruled])
-        compared = compare(run, wait_for=[marts])
-        published = publish(run, compared)
-    page = report(run, compared, wait_for=[published]) if run.options.writes_page else None
+        marts = steps.transform(run, "after_formats", formats, *ruled)
+        compared = steps.compare(run, marts)
+        published = steps.publish(run, compared)
     return replace(
         done,
-        n_judged=ruled.n_landed,
-        notes=(*done.notes, *read.notes, *ruled.notes),
+        n_judged=sum(each.n_landed for each in ruled),
+        notes=(*done.notes, *read.notes, *(note for each in ruled for note in each.notes)),
         validated=formats,
-        report=page,
+        report=steps.report(run, compared, published) if run.options.writes_page else None,
         not_derived=not_derived(run.warehouse, run.audit_run_id),
     )
 

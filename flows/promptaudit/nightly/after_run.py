@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from promptaudit.audit.run import RunResult
-from promptaudit.audit.steps import step
 from promptaudit.evidence.retain import retain
 from promptaudit.gate.alerts.alarms import Changes, Problem, open_alarms, settle
 from promptaudit.gate.alerts.message import Message, Night, compose
@@ -136,13 +135,6 @@ class NightComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """The night's page."""
-
-    path: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmOutcome:
     """What changed in the alarms, and what people were told of it; no message where there is nothing to tell."""
 
@@ -151,15 +143,7 @@ class AlarmOutcome:
     delivery: Delivery | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retirement:
-    """How many older runs were retired at the end."""
-
-    n_retired: int
-
-
-@step(derives=True, again=True)
-def compare(after: AfterRun) -> NightComparison:
+def compare(after: AfterRun, asked: object) -> NightComparison:
     """Compares the run with the newest normal night and pinned baselines, and what its gate holds against one another."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked():
@@ -178,14 +162,12 @@ def compare(after: AfterRun) -> NightComparison:
             )
 
 
-@step(derives=True, again=True)
-def report(after: AfterRun) -> Page:
+def report(after: AfterRun, compared: NightComparison) -> Path:
     """Writes the run's page, with what changed."""
     with after.context.locked():
-        return Page(path=write_page(after.warehouse, after.audit_run_id, warn=after.progress.warn))
+        return write_page(after.warehouse, after.audit_run_id, warn=after.progress.warn)
 
 
-@step(derives=True)
 def gate(after: AfterRun, compared: NightComparison) -> GateResult:
     """Holds the rules of the audit's card against the run."""
     card = after.context.card
@@ -202,8 +184,7 @@ def gate(after: AfterRun, compared: NightComparison) -> GateResult:
     return replace(result, flip=flip)
 
 
-@step()
-def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> AlarmOutcome:
+def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page: Path | None) -> AlarmOutcome:
     """Settles the alarms, and tells the people of the card what is worth telling."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked(), warehouse.kept_open():
@@ -240,9 +221,8 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult) -> Al
     return AlarmOutcome(changes=changes, message=message, delivery=delivery)
 
 
-@step(derives=True, again=True)
-def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, told: AlarmOutcome) -> Retirement:
-    """Retires raw rows as the card says, records that the night is finished, and publishes that."""
+def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, told: AlarmOutcome) -> int:
+    """Retires raw rows as the card says, records that the night is finished, and publishes that; returns how many retired."""
     context, nights, n_retired = after.context, after.context.card.retention.raw_nights, 0
     with context.locked(), after.warehouse.kept_open():
         if nights is not None:
@@ -250,7 +230,7 @@ def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, tol
         ended = {"exit_code": outcome.exit_code, "delivery": told.delivery}
         context.record(after.audit_run_id, "finished", ended)
         publish_marts(after.warehouse)
-    return Retirement(n_retired=n_retired)
+    return n_retired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,10 +238,10 @@ class Ending:
     """What the steps that follow a night's run made."""
 
     compared: NightComparison
-    page: Page
+    page: Path
     outcome: GateResult
     told: AlarmOutcome
-    finished: Retirement
+    n_retired: int
 
     def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
         """Returns what came of the night whose run ended so."""
@@ -271,7 +251,7 @@ class Ending:
             audit_run_id=run.audit_run_id,
             audit_id=run.audit_id,
             is_repeated=is_repeated,
-            run=replace(run, report=self.page.path),
+            run=replace(run, report=self.page),
             comparison_ids=self.compared.comparison_ids,
             verdicts=dict(sorted(verdicts.items())),
             states=dict(sorted(states.items())),
@@ -279,19 +259,31 @@ class Ending:
             changes=self.told.changes,
             message=self.told.message,
             delivery=self.told.delivery,
-            n_retired=self.finished.n_retired,
+            n_retired=self.n_retired,
         )
 
 
-def finish(after: AfterRun, asked: object = None) -> Ending:
+class Steps(NamedTuple):
+    """The steps that follow a night's run: the functions, or tasks of Prefect in their places."""
+
+    compare: Callable[[AfterRun, object], NightComparison] = compare
+    report: Callable[[AfterRun, NightComparison], Path] = report
+    gate: Callable[[AfterRun, NightComparison], GateResult] = gate
+    alert: Callable[[AfterRun, NightComparison, GateResult, Path | None], AlarmOutcome] = alert
+    publish: Callable[[AfterRun, NightComparison, GateResult, AlarmOutcome], int] = publish
+
+
+FUNCTIONS = Steps()
+
+
+def finish(after: AfterRun, steps: Steps = FUNCTIONS, asked: object = None) -> Ending:
     """Takes the steps that follow a night's run, in their order; `asked` is what the run's own steps made, if taken now."""
-    compared = compare(after, wait_for=[asked])
-    page = report(after, wait_for=[compared])
-    outcome = gate(after, compared)
-    told = alert(after, compared, outcome, wait_for=[page])
-    return Ending(
-        compared=compared, page=page, outcome=outcome, told=told, finished=publish(after, compared, outcome, told)
-    )
+    compared = steps.compare(after, asked)
+    page = steps.report(after, compared)
+    outcome = steps.gate(after, compared)
+    told = steps.alert(after, compared, outcome, page)
+    n_retired = steps.publish(after, compared, outcome, told)
+    return Ending(compared=compared, page=page, outcome=outcome, told=told, n_retired=n_retired)
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:

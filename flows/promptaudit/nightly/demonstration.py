@@ -118,7 +118,7 @@ def _night(context: NightContext, copy: Copy) -> RehearsedNight:
     compared = NightComparison(against={}, comparison_ids=(), figures=(), night=figures, states=states)
     after = AfterRun(context=context, audit_run_id=run, at=copy.started_at)
     outcome = gate(after, compared)
-    told = alert(after, compared, outcome)
+    told = alert(after, compared, outcome, page=None)
     is_told = bool(told.changes.news)
     return RehearsedNight(
         audit_run_id=run,
@@ -128,5 +128,5 @@ def _night(context: NightContext, copy: Copy) -> RehearsedNight:
         exit_code=outcome.exit_code,
         is_told=is_told,
         told=told.message,
-        report=report(after).path if is_told else None,
+        report=report(after, compared) if is_told else None,
     )

@@ -1,16 +1,17 @@
-"""Runs a night as a Prefect flow; the work itself is in `night`, whose steps are tasks of it.
+"""The night as a Prefect flow: its run is a flow of its own (`audit.flow`), and the steps that follow are tasks.
 
-Parameters, artifacts and logs hold ids and figures; nothing is pickled.
+Parameters, artifacts and logs hold ids and figures; nothing is pickled. The functions of the tasks, and their order, are in
+`nightly.after_run`.
 """
 
 from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from prefect import flow
+from prefect import flow, task
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.exceptions import FailedRun
@@ -18,20 +19,41 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
+from promptaudit.audit.flow import ASKS, CHECKS, DERIVES, publishes
+from promptaudit.audit.run import run_audit
+from promptaudit.audit.steps import RunOptions
+from promptaudit.nightly import after_run
+from promptaudit.nightly.after_run import Steps
 from promptaudit.nightly.artifacts import Bar, show_artifacts
 from promptaudit.nightly.limits import hold_limits, limits_of
 from promptaudit.nightly.night import night
 from promptaudit.nightly.tonight import is_missed
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import PromptauditError
-from promptaudit.system.prefect_server import events_sent, failed
-from promptaudit.system.settings import Settings, registry_of, settings_of, silence, work_in_audit_folder
+from promptaudit.system.display.progress import Progress
+from promptaudit.system.prefect_server import deployed, step
+from promptaudit.system.settings import Settings, registry_of
+from promptaudit.warehouse import Warehouse
+
+
+def tasks_of(warehouse: Warehouse) -> Steps:
+    """The steps that follow a night's run as tasks."""
+    return Steps(
+        compare=step(task(**DERIVES), after_run.compare),
+        report=step(task(**DERIVES), after_run.report),
+        gate=step(task(**CHECKS), after_run.gate),
+        alert=step(task(**ASKS), after_run.alert),
+        publish=step(publishes(warehouse), after_run.publish),
+    )
 
 
 def night_name() -> str:
-    """Returns what a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
+    """What a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
     parameters: dict[str, Any] = flow_run.parameters or {}
     return f"nightly {parameters.get('audit_id', '')} {datetime.now(UTC):%Y-%m-%d}"
+
+
+OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
 
 
 @flow(name="nightly", flow_run_name=night_name, persist_result=False)
@@ -42,35 +64,23 @@ def nightly(
 
     Taken again, by Retry or after a pause, it goes on with the run that it began.
     """
-    with events_sent():
-        return _night_of(audit_id, warehouse, new=new, max_usd=max_usd)
-
-
-def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float | None) -> State[Any]:
-    silence()
     for logger in ("prefect.engine", "prefect.flow_runs"):
         logging.getLogger(logger).addFilter(_is_news)
     log = get_run_logger()
     bar = Bar(log.info, log.warning)
-    try:
-        work_in_audit_folder()
-        settings = settings_of(None if warehouse is None else Path(warehouse), max_usd=max_usd)
-        card, limits = _card_and_limits(settings, audit_id)
-        scheduled_at = _scheduled_at()
-        if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
-            message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
-            return Failed(name="Missed", message=message)
-        with hold_limits(limits, bar):
-            result = night(
-                settings,
-                lambda: registry_of(settings),
-                audit_id,
-                bar,
-                new=new,
-                scheduled_at=scheduled_at,
-            )
-    except Exception as error:  # noqa: BLE001 - one that Prefect sees it logs and pickles
-        return failed(error, bar.warn, OUTCOMES)
+    work = partial(_night_of, audit_id=audit_id, bar=bar, new=new)
+    return deployed(work, bar.warn, warehouse, OUTCOMES, max_usd=max_usd)
+
+
+def _night_of(settings: Settings, audit_id: str, bar: Bar, *, new: bool) -> State[Any]:
+    card, limits = _card_and_limits(settings, audit_id)
+    scheduled_at = _scheduled_at()
+    if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
+        message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
+        return Failed(name="Missed", message=message)
+    with hold_limits(limits, bar):
+        load, steps = partial(registry_of, settings), tasks_of(Warehouse(settings.warehouse))
+        result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps)
     show_artifacts(settings, result, bar)
     message = f"exit code {result.exit_code}: {result.check.headline}"
     if result.is_repeated:
@@ -80,7 +90,24 @@ def _night_of(audit_id: str, warehouse: str | None, *, new: bool, max_usd: float
     return Completed(name="Already measured" if result.is_repeated else None, message=message)
 
 
-OUTCOMES = {1: "Gate failed", 3: "Could not measure", 4: "Budget reached"}
+@flow(name="audit", flow_run_name="{audit_id}", persist_result=False)
+def audit(
+    audit_id: str,
+    warehouse: str | None = None,
+    *,
+    new: bool = False,
+    rephrase: bool = False,
+    max_usd: float | None = None,
+    max_requests: int | None = None,
+) -> State[Any]:
+    """Executes an audit without a night's gate and messages; a run that was begun goes on, also where this is taken again."""
+    progress = Progress()
+
+    def work(settings: Settings) -> State[Any]:
+        options = RunOptions(new=new, rephrase=rephrase)
+        return Completed(message=run_audit(settings, registry_of(settings), audit_id, progress, options).headline)
+
+    return deployed(work, progress.warn, warehouse, max_usd=max_usd, max_requests=max_requests)
 
 
 def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | None, list[str]]:

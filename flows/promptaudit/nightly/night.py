@@ -22,7 +22,7 @@ from promptaudit.gate.alerts.alarms import Changes, Problem, settle
 from promptaudit.gate.alerts.message import Night, compose
 from promptaudit.gate.alerts.notify import heartbeat, notify
 from promptaudit.marts.publish import is_published, publish
-from promptaudit.nightly.after_run import AfterRun, NightContext, NightResult, finish
+from promptaudit.nightly.after_run import FUNCTIONS, AfterRun, NightContext, NightResult, Steps, finish
 from promptaudit.nightly.tonight import longest, record_night, steps_of, tonights_run
 from promptaudit.plan.design import design_audit
 from promptaudit.registry.errors import PromptauditError, WarehouseLocked
@@ -46,8 +46,9 @@ def night(
     *,
     new: bool = False,
     scheduled_at: datetime | None = None,
+    steps: Steps = FUNCTIONS,
 ) -> NightResult:
-    """Runs a whole night of an audit; its exit code is the gate's.
+    """Runs a whole night of an audit; its exit code is the gate's. `steps` are taken after its run.
 
     `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
     `new` asks everything again, once: a flow run of Prefect that is retried goes on with the run that it began. The heartbeat is
@@ -70,15 +71,14 @@ def night(
                 registry = load()
                 limit = longest(registry.audit(audit_id), scheduled_at)
                 with at_most(limit, f"the night of '{audit_id}'"):
-                    result = _night(
-                        settings,
-                        registry,
-                        audit_id,
-                        progress,
-                        began,
-                        new=new,
+                    context = NightContext(
+                        settings=settings,
+                        card=registry.audit(audit_id),
+                        audit_id=audit_id,
+                        progress=progress,
                         scheduled_at=scheduled_at,
                     )
+                    result = _night(context, registry, began, steps, new=new)
             except Exception as error:
                 _tell_unmeasured(settings, audit_id, began, error, progress)
                 raise
@@ -97,55 +97,40 @@ def night(
     return result
 
 
-def _night(
-    settings: Settings,
-    registry: Registry,
-    audit_id: str,
-    progress: Progress,
-    began: list[str],
-    *,
-    new: bool,
-    scheduled_at: datetime | None,
-) -> NightResult:
-    context = NightContext(
-        settings=settings,
-        card=registry.audit(audit_id),
-        audit_id=audit_id,
-        progress=progress,
-        scheduled_at=scheduled_at,
-    )
+def _night(context: NightContext, registry: Registry, began: list[str], steps: Steps, *, new: bool) -> NightResult:
+    audit_id = context.audit_id
     with context.locked():
         context.warehouse.apply_schema()
     plan = design_audit(registry, audit_id).plan_fingerprint
     with context.warehouse.kept_open():
-        tonight = tonights_run(context.warehouse, context.card, audit_id, plan, scheduled_at, new=new)
+        tonight = tonights_run(context.warehouse, context.card, audit_id, plan, context.scheduled_at, new=new)
         untold = context.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id)
     for row in untold:
         if row["audit_run_id"] != tonight:
-            _finish_older(context, row["audit_run_id"], row["finished_at"])
+            _finish_older(context, row["audit_run_id"], row["finished_at"], steps)
 
     def begin(audit_run_id: str) -> None:
         began.append(audit_run_id)
-        starts = [step for step in steps_of(context.warehouse, audit_id, audit_run_id) if step != "finished"]
+        starts = [each for each in steps_of(context.warehouse, audit_id, audit_run_id) if each != "finished"]
         context.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
 
     # the page is written once the night is compared
     options = RunOptions(new=tonight is None, writes_page=False)
-    run = run_audit(settings, registry, audit_id, progress, options, on_open=begin)
+    run = run_audit(context.settings, registry, audit_id, context.progress, options, on_open=begin)
     is_repeated = not began and "finished" in steps_of(context.warehouse, audit_id, run.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(run.audit_run_id)
-    ending = finish(AfterRun(context=context, audit_run_id=run.audit_run_id), run.outcome)
+    ending = finish(AfterRun(context=context, audit_run_id=run.audit_run_id), steps, run.outcome)
     return ending.of_night(run, is_repeated=is_repeated)
 
 
-def _finish_older(context: NightContext, run: str, finished_at: datetime) -> None:
+def _finish_older(context: NightContext, run: str, finished_at: datetime, steps: Steps) -> None:
     """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
     context.progress.step(f"finishing the night of run {run}, which was interrupted")
     try:
         if not is_published(context.warehouse, run):
             rebuild_runs(context.settings, run, context.progress)
-        finish(AfterRun(context=context, audit_run_id=run, at=finished_at))
+        finish(AfterRun(context=context, audit_run_id=run, at=finished_at), steps)
     except PromptauditError as error:
         context.progress.warn(f"the night of run {run} stays unfinished: {error}")
 

@@ -294,5 +294,5 @@ def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) 
         exit_code=ending.outcome.exit_code if ending.outcome.rules else 0,
         is_told=any(problem.key.touches(struck.key()) for problem in ending.told.changes.news),
         told=ending.told.message,
-        report=ending.page.path if keeps else None,
+        report=ending.page if keeps else None,
     )

@@ -29,7 +29,7 @@ def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[N
         f"{what} took longer than {hours(limit)} and was stopped; what had landed is kept, and the next start goes on"
     )
     watch = _Watch(limit.total_seconds(), grace_s, message)
-    with _ended_by_sigterm():
+    with ended_by_sigterm():
         try:
             watch.start()
             try:
@@ -76,8 +76,8 @@ class _Watch(threading.Thread):
 
 
 @contextlib.contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    # SIGTERM raises KeyboardInterrupt unless the program has a handler of its own
+def ended_by_sigterm() -> Iterator[None]:
+    """Makes SIGTERM raise KeyboardInterrupt, unless the program has a handler of its own."""
     is_open = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) in (
         signal.SIG_DFL,
         signal.SIG_IGN,

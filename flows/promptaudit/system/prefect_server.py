@@ -1,13 +1,16 @@
-"""Shows a piece of work as a flow run of Prefect, on the server that it is set to or on one of its own.
+"""Shows a piece of work as a flow run of Prefect, whose tasks are its steps, on the server it is set to or on one of its own.
 
 Prefect reads `.env`, `prefect.toml` and `pyproject.toml` of the folder it is imported in, and `profiles.toml`, `logging.yml`
 and a database of PREFECT_HOME: each can name another server, or code to run. A folder of cards may be somebody else's, so
 Prefect is imported, and whatever it starts is started, `apart`. Then the environment and the user's own profile decide.
+A task is given values that Prefect neither stores nor looks into; of an error it learns the kind and the scrubbed words, and of
+one that is no error of ours the kind alone, since its words may be anybody's.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import logging
 import os
@@ -18,18 +21,18 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError
+from promptaudit.registry.errors import MeasureError, PromptauditError, UsageError, WarehouseError, WarehouseLocked
 from promptaudit.system import user_cache
 from promptaudit.system.files import PRIVATE_UMASK, private_folder, write_bytes
 from promptaudit.system.helper_processes import environment
-from promptaudit.system.prefect_steps import StepFailed, StepResult, forget, is_in_flow_run, remembered
-from promptaudit.system.settings import Settings, silence
+from promptaudit.system.scrub import one_line
+from promptaudit.system.settings import Settings, settings_of, silence, work_in_audit_folder
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -41,6 +44,8 @@ STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
 DEFECT = 2  # the exit code of an error that has none of its own
 DATABASE = "flow_runs.db"  # of own servers, beside a warehouse
 EVENTS_WITHIN_S, ENDS_WITHIN_S = 5.0, 5.0
+LONGEST_S = 6 * 3600.0
+"""A step that asks nobody is stopped after that; how long a night may ask, its card says."""
 
 
 class Listener(Protocol):
@@ -53,26 +58,185 @@ class Listener(Protocol):
         """Says one line that should not be missed."""
 
 
-def as_flow_run(
-    work: Callable[[], Result],
-    *,
-    name: str,
-    run_name: str,
-    parameters: Mapping[str, str | float | bool | None],
-    folder: Path,
-    progress: Listener,
-) -> Result:
-    """Does a piece of work, whose steps are tasks, as a flow run of Prefect; returns what it returns and raises what it raises.
+class StepFailed(Exception):
+    """What Prefect learns of an error: the scrubbed words of one of ours without what they quote, of others the kind."""
 
-    It is shown on the server that Prefect is set to, else on one of its own, which keeps its database in `folder`. Where no
-    server answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly; so is it in a flow run of that name, which shows it.
-    Parameters are ids and small values.
+    def __init__(self, error: Exception) -> None:
+        words = type(error).__name__
+        if isinstance(error, PromptauditError):
+            words = "; ".join(error.lines)
+            for quoted in error.quotes:
+                words = words.replace(quoted, "[a text]")
+        super().__init__(one_line(words))
+        self.error = error
+
+
+def step(as_task: Callable[..., Any], work: Callable[..., Any]) -> Any:  # noqa: ANN401 - what `work` is
+    """Makes a task of a function by Prefect's `task(...)` or `materialize(...)`. Outside a flow run the function is called.
+
+    The function takes what it is about, which has a `progress`, and results of earlier steps: from each of these Prefect draws
+    an edge. A call raises what the function raises.
+    """
+    if inspect.iscoroutinefunction(work):
+
+        @functools.wraps(work)
+        async def scrubbed_async(*given: Any) -> Any:  # noqa: ANN401
+            with _scrubbed():
+                return await work(*given)
+
+        async_task = _named(as_task(scrubbed_async), work)
+
+        @functools.wraps(work)
+        async def take_async(*given: Any) -> Any:  # noqa: ANN401
+            if not is_in_flow_run():
+                return await work(*given)
+            with _raising(work.__name__):
+                return await async_task(*_opaque(given))
+
+        return take_async
+
+    @functools.wraps(work)
+    def scrubbed(subject: Any, *given: Any) -> Any:  # noqa: ANN401
+        with _scrubbed(), _heard(subject.progress):
+            return work(subject, *given)
+
+    task = _named(as_task(scrubbed), work)
+
+    @functools.wraps(work)
+    def take(*given: Any) -> Any:  # noqa: ANN401
+        if not is_in_flow_run():
+            return work(*given)
+        with _raising(work.__name__):
+            return task(*_opaque(given))
+
+    return take
+
+
+def _named(task: Any, work: Callable[..., Any]) -> Any:  # noqa: ANN401 - Prefect's
+    task.task_run_name = task.task_run_name or work.__name__  # its own has a number behind
+    return task
+
+
+def _opaque(values: Sequence[object]) -> list[object]:
+    """Values that Prefect knows again and does not look into: it would take an empty tuple in one for what another step made."""
+    from prefect.utilities.annotations import opaque
+
+    return [opaque(value) for value in values]
+
+
+@contextlib.contextmanager
+def _scrubbed() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - of one that is not ours the kind alone is shown
+        raise StepFailed(error) from None
+
+
+@contextlib.contextmanager
+def _raising(name: str) -> Iterator[None]:
+    """Raises what a step's work raised; MeasureError where it took too long, or Prefect could not show it."""
+    error: Exception | None = None
+    try:
+        yield
+    except StepFailed as failure:
+        error = failure.error
+    except TimeoutError:
+        error = MeasureError(f"{name} was stopped after {LONGEST_S / 3600:g} hours")
+    except Exception as failure:  # noqa: BLE001 - whatever Prefect's client or its transport raises
+        kind = type(failure).__name__
+        error = MeasureError(f"Prefect: {kind} at {name}; what landed stays, and the same command goes on")
+    if error is not None:
+        raise error
+
+
+@contextlib.contextmanager
+def _heard(progress: Any) -> Iterator[None]:  # noqa: ANN401 - a Progress, whose room stands beside this one
+    """Has what begins, in words of our own and ids alone, stand in the logs of the task."""
+    from prefect.logging import get_run_logger
+
+    before, progress.listener = progress.listener, get_run_logger().info
+    try:
+        yield
+    finally:
+        progress.listener = before
+
+
+def is_locked(_task: object, _run: object, state: State[Any]) -> bool:
+    """Whether a task failed since another program has the warehouse open: Prefect takes it again then."""
+    return f"{WarehouseLocked.__name__}: " in (state.message or "")
+
+
+def is_in_flow_run(name: str | None = None) -> bool:
+    """Whether this code runs inside a flow run of Prefect, of a flow of that name."""
+    context = _flow_run_context()
+    return context is not None and (name is None or context.flow.name == name)
+
+
+def flow_run_id() -> str | None:
+    """The id of the flow run that this code runs in; None elsewhere."""
+    context = _flow_run_context()
+    return None if context is None else str(context.flow_run.id)
+
+
+def _flow_run_context() -> Any:  # noqa: ANN401 - Prefect's, where it is imported
+    if "prefect.context" not in sys.modules:
+        return None
+    from prefect.context import FlowRunContext
+
+    return FlowRunContext.get()
+
+
+def as_flow_run(
+    work: Callable[[], Result], shown: Callable[[Callable[[], Any]], None], name: str, folder: Path, progress: Listener
+) -> Result:
+    """Does a piece of work, whose steps are tasks, in a flow of Prefect; returns what it returns and raises what it raises.
+
+    `shown` gets the body of a flow of that `name`, and calls the flow. The server is the one that Prefect is set to, else one of
+    our own, which keeps its database in `folder`. Where none answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly;
+    so is it in a flow run of that name.
 
     The steps are taken here, and a server that goes away meanwhile does not learn of them.
     """
     if not Settings().prefect or is_in_flow_run(name):
         return work()
-    load_prefect()
+    from prefect.states import Failed
+
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def body() -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+            if not isinstance(error, Exception):
+                raise
+            return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
+        return results[0]
+
+    try:
+        with _server(folder, progress):
+            _keep_logs_there()
+            shown(body)
+    except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
+        why = str(error) if isinstance(error, NoServer) else type(error).__name__
+        if results:
+            progress.warn(f"Prefect: {why}: its server does not know how this run ended")
+        elif not errors:
+            progress.warn(f"Prefect: {why}: it shows no steps of this run; the audit goes on without it")
+    if errors:
+        raise errors[0]
+    # no result either where Prefect takes the state of an earlier try for the end of this one
+    return results[0] if results else work()
+
+
+class NoServer(Exception):
+    """Why no server of our own is there."""
+
+
+@contextlib.contextmanager
+def _server(folder: Path, progress: Listener) -> Iterator[None]:
+    """Has Prefect talk to the server that it is set to, else to one of our own; raises NoServer where that does not come."""
     from prefect.settings import (
         PREFECT_API_AUTH_STRING,
         PREFECT_API_KEY,
@@ -81,99 +245,50 @@ def as_flow_run(
         temporary_settings,
     )
 
-    run = _FlowRun(work, name, run_name, parameters, progress)
-    server = get_current_settings().api.url
-    if server is not None:
-        progress.say(f"Prefect server: {server}")
-        with contextlib.nullcontext() if is_in_flow_run() else events_sent():
-            return run.shown()
-    progress.say("no PREFECT_API_URL: starting a Prefect server of its own")
+    url = get_current_settings().api.url
+    progress.say(f"Prefect server: {url}" if url else "no PREFECT_API_URL: starting a Prefect server of its own")
     with contextlib.ExitStack() as opened:
-        try:
-            own = opened.enter_context(own_server(folder))
-        except (OSError, WarehouseError) as error:
-            run.warn(type(error).__name__ if isinstance(error, OSError) and error.errno else str(error))
-            return work()
-        with apart():  # settings are read anew, and so are the files that stand where they are read
-            changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
-            opened.enter_context(temporary_settings(changed))
-        with events_sent():
-            return run.shown()
-
-
-class _FlowRun(Generic[Result]):
-    """A piece of work that is done as a flow run, once."""
-
-    def __init__(
-        self,
-        work: Callable[[], Result],
-        name: str,
-        run_name: str,
-        parameters: Mapping[str, str | float | bool | None],
-        progress: Listener,
-    ) -> None:
-        self._work, self._name, self._run_name, self._parameters = work, name, run_name, parameters
-        self._progress = progress
-        self._ended: list[StepResult[Result] | BaseException] = []
-
-    def warn(self, why: str) -> None:
-        """Says that the work is not shown."""
-        self._progress.warn(f"Prefect: {why}: it shows no steps of this run; the audit goes on without it")
-
-    def shown(self) -> Result:
-        """Does the work as a flow run on the server that is set now."""
-        from prefect import Flow
-        from prefect.states import Failed
-
-        def body(**_: str | float | bool | None) -> Any:  # noqa: ANN401 - a state of Prefect's, or what was made
+        if url is None:
             try:
-                self._ended.append(StepResult(self._work()))
-            except BaseException as error:
-                self._ended.append(error)
-                if not isinstance(error, Exception):
-                    raise
-                return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
-            finally:
-                forget()
-            return self._ended[0]
-
-        body.__name__ = self._name
-        # Prefect shows parameters by the names that it finds there
-        names = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in self._parameters]
-        vars(body)["__signature__"] = inspect.Signature(names)
-        _keep_logs_there()
-        flow = Flow(
-            body, name=self._name, flow_run_name=self._run_name, persist_result=False, validate_parameters=False
-        )
-        try:
-            flow(**self._parameters)
-        except Exception as error:  # noqa: BLE001 - that the work failed, or whatever Prefect's client or its transport raises
-            if not self._ended:
-                self.warn(type(error).__name__)
-            elif isinstance(self._ended[0], StepResult):
-                self._progress.warn(f"Prefect: {type(error).__name__}: its server does not know how this run ended")
-        if not self._ended:  # also where Prefect takes the state of an earlier try for the end of this one
-            return self._work()
-        (ended,) = self._ended
-        if isinstance(ended, BaseException):
-            raise ended
-        return remembered(ended)
+                own = opened.enter_context(own_server(folder))
+            except (OSError, WarehouseError) as error:
+                raise NoServer(
+                    type(error).__name__ if isinstance(error, OSError) and error.errno else str(error)
+                ) from None
+            with apart():  # settings are read anew, and so are the files that stand where they are read
+                changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
+                opened.enter_context(temporary_settings(changed))
+        if not is_in_flow_run():
+            opened.enter_context(events_sent())
+        yield
 
 
-def failed(error: Exception, warn: Callable[[str], None], names: Mapping[int, str] | None = None) -> State[Any]:
-    """Returns the state of a deployed flow that an error ended; the worker is told the whole error, and its stack of a defect.
+def deployed(
+    work: Callable[[Settings], State[Any]],
+    warn: Callable[[str], None],
+    warehouse: str | None,
+    names: Mapping[int, str] | None = None,
+    **limits: float | None,
+) -> State[Any]:
+    """Does the work of a deployed flow in the audit's folder, and returns the state that it ends in.
 
-    `names`: what the state is called by exit code.
+    An error ends it in a failed state, which `names` has a name for by exit code: an exception that Prefect sees it pickles. The
+    worker's output has the whole error, and the stack of a defect.
     """
     from prefect.states import Failed
 
-    if isinstance(error, PromptauditError):
+    silence()
+    try:
+        work_in_audit_folder()
+        with events_sent():
+            return work(settings_of(None if warehouse is None else Path(warehouse), (), **limits))
+    except PromptauditError as error:
         warn(str(error))
-        code = error.exit_code
-    else:
+        code, failure = error.exit_code, StepFailed(error)
+    except Exception as error:  # noqa: BLE001 - as above
         traceback.print_exception(error)
-        code = DEFECT
-    return Failed(name=(names or {}).get(code, "Failed"), message=f"exit code {code}: {StepFailed(error)}")
+        code, failure = DEFECT, StepFailed(error)
+    return Failed(name=(names or {}).get(code, "Failed"), message=f"exit code {code}: {failure}")
 
 
 def _keep_logs_there() -> None:
@@ -356,7 +471,7 @@ def load_prefect() -> None:
     """Imports Prefect, which takes seconds: the first import settles what it goes by."""
     with apart():
         import prefect.events
-        import prefect.flows
+        import prefect.main  # sets the levels of its loggers
 
         prefect.settings.get_current_settings()
 

@@ -13,16 +13,7 @@ import pytest
 
 from promptaudit.ask.shards import land_segments
 from promptaudit.ask.shards.land_segments import SegmentLanding, askers_folder, land_left, lost_in
-from promptaudit.ask.shards.messages import (
-    ASKER,
-    LEASE,
-    AskerState,
-    Lease,
-    Lost,
-    Message,
-    read_message,
-    write_message,
-)
+from promptaudit.ask.shards.messages import ASKER, LEASE, AskerState, Lease, Lost, Message, read_message, write_message
 from promptaudit.audit.runs import close_run
 from promptaudit.engines import silent
 from promptaudit.registry.errors import BrokenFile, WarehouseError

@@ -75,7 +75,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Gated:
             "repetitions": [1],
         }
         Warehouse(gated.warehouse).land(
-            [("samples", frame_of("samples", samples)), ("prompt_variants", frame_of("prompt_variants", [variant]))],
+            [("samples", frame_of("samples", samples)), ("prompt_variants", frame_of("prompt_variants", [variant]))]
         )
         gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25)
         gated._pending += [
