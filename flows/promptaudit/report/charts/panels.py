@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from promptaudit.report.charts.drawing import WIDTH, drawn
+from promptaudit.report.charts.drawing import WIDTH, Drawing, drawn
 from promptaudit.report.charts.layers import (
     PAINT,
     Spec,
@@ -390,7 +390,7 @@ class Axes:
 
 def curves(
     points: Sequence[dict[str, Any]], series: Sequence[str], axes: Axes, fields: Mapping[str, str], label: str
-) -> Markup:
+) -> Drawing:
     """Draws a line a series with dots and intervals; rows have at, series, value, and low and high where they have an interval.
 
     `series` are at most four. fields: see `drawing.drawn`.
