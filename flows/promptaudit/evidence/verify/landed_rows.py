@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -44,11 +44,11 @@ def row_checks(check: Check, *, place: Place, other: Place | None, counts: Count
     many rows an erasure rewrote.
     """
     run = str(check.audit_run_id)
-    newest = place.seals_of(run)[-1].entries
+    newest, retired = place.seals_of(run)[-1].entries, place.retired(run)
     yield check.part(explain=partial(_state, sealed=newest, con=place.con))
     for table in SEALED:
         if table in place.counts.get(run, ()) or table in newest["raw"]:
-            explain = partial(_table, place=place, table=table, other=other, counts=counts)
+            explain = partial(_table, place=place, table=table, other=other, counts=counts, retired=retired)
             yield check.part(what=f"raw.{table}", which="", explain=explain)
 
 
@@ -69,7 +69,13 @@ def _state(check: Check, *, sealed: Entries, con: Connection) -> Iterator[Findin
 
 
 def _table(
-    check: Check, *, place: Place, table: str, other: Place | None, counts: Counter[str]
+    check: Check,
+    *,
+    place: Place,
+    table: str,
+    other: Place | None,
+    counts: Counter[str],
+    retired: Mapping[str, tuple[str, int]],
 ) -> Iterator[Finding | Check]:
     """What differs in a table: its lists of digests, of which the newest of a key holds, and then its rows."""
     run, chain = str(check.audit_run_id), place.seals_of(str(check.audit_run_id))
@@ -85,7 +91,6 @@ def _table(
             kind: Kind = "gone" if at not in kept else "changed" if at in wanted else "added"
             yield of_digests.found(kind, f"seal_index={at}, table_name={table}")
             return
-    retired = place.retired(run)
     is_kept = table == "predictions" and FAILED in retired
     covered = covered_rows(place.con, run, table, _archived(place, run, retired[FAILED][0]) if is_kept else None)
     again = covered.filter(pl.col("key").is_duplicated())  # an erasure rewrote it, or its error was kept apart

@@ -60,7 +60,7 @@ def _check(
 
     def read(at: Place) -> object:
         found = at.sum_of(mart, run, columns, comparison)
-        return None if at.source(mart, run) is None or (wanted is None and found == NO_ROWS) else found
+        return None if found == NO_ROWS and (wanted is None or at.source(mart, run) is None) else found
 
     def explain(of_mart: Check) -> Iterable[Finding]:
         rows = place.rows(mart, run, comparison)
