@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 from promptaudit.evidence.verify.checks import Check, Finding, Kind
 from promptaudit.marts.seal import BY_COMPARING, Seal, n_sealed, seal_of
@@ -17,20 +16,23 @@ RULINGS = ("verdicts", "judges", "judge_controls")
 LEAST_DIGITS = 12  # of a seal given by hand
 
 
-def check_chain(con: Connection, chain: Sequence[Seal], where: str) -> list[Finding]:
-    """The first place where the chain breaks or ends too early: what comes after it proves nothing and is not looked at."""
-    gone = partial(Finding, kind="gone", where=where, what="seal")
+def check_chain(check: Check, *, con: Connection, chain: Sequence[Seal]) -> Iterator[Finding]:
+    """Names the first place where the chain breaks or ends too early: what comes after it proves nothing."""
     previous: str | None = None
     for place, seal in enumerate(chain, start=1):
         if seal.seal_index != place:
-            return [gone(which=str(place))]
-        if seal.previous_seal != previous:
-            return [_of_seal("broken", seal, where, f"it does not follow seal {place - 1}")]
-        if seal_of(seal) != seal.seal:
-            return [_of_seal("broken", seal, where, "it is not the hash of its manifest")]
+            yield check.found("gone", str(place))
+            return
+        follows = seal.previous_seal == previous
+        if not follows or seal_of(seal) != seal.seal:
+            why = "it is not the hash of its manifest" if follows else f"it does not follow seal {place - 1}"
+            yield _of_seal("broken", seal, check.where, why)
+            return
+        _ = seal.entries  # a manifest that is no JSON raises
         previous = seal.seal
     ((newest,),) = con.execute("select coalesce(max(seal_index), 0) from raw.row_digests").fetchall()
-    return [gone(which=str(newest))] if newest > len(chain) else []
+    if newest > len(chain):
+        yield check.found("gone", str(newest))
 
 
 def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[Finding]:

@@ -19,7 +19,7 @@ from promptaudit.evidence.verify.derive_again import check_again
 from promptaudit.evidence.verify.landed_rows import row_checks
 from promptaudit.evidence.verify.marts import file_checks, mart_checks, view_checks
 from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, seals
-from promptaudit.registry.errors import WarehouseError
+from promptaudit.registry.errors import PromptauditError, WarehouseError
 from promptaudit.system.display.encode import encoded_property
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection
@@ -188,7 +188,10 @@ def _places(
         except Exception as error:
             if len(files) == 1:
                 raise
-            unread.append(Check(where=where, what="file", which=str(path)).unread(error))
+            why = (
+                error if isinstance(error, PromptauditError) else WarehouseError(str(error))
+            )  # of tables, and of no text
+            unread.append(Check(where=where, what="file", which=str(path)).unread(why))
         else:
             places.append(place)
     differs = partial(Finding, kind="gone", what="raw.seals", detail="its table")
@@ -216,7 +219,9 @@ def _are_same(own: Path, copy: Path) -> bool:
 
 def _check_chains(places: list[Place], tables: dict[str, list[str]]) -> list[Finding]:
     """What differs in what all else rests on: the chains, and ids that can stand in SQL and in paths."""
-    findings = [each for place in places for each in check_chain(place.con, place.chain, place.where)]
+    of_chains = (partial(check_chain, con=place.con, chain=place.chain) for place in places)
+    checks = (Check(where=at.where, what="seal", explain=own) for at, own in zip(places, of_chains, strict=True))
+    findings = list(walk(checks))
     if not findings and len(places) > 1:
         findings += check_copy(places[0].chain, places[1].chain, places[1].where)
     of_ids = partial(Finding, kind="broken", where=places[0].where, detail="no id that a run could have")
