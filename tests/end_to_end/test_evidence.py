@@ -33,6 +33,7 @@ from promptaudit.warehouse.dbt_project import dbt
 from promptaudit.warehouse.figure_names import figure_id, grains, row_id
 from promptaudit.warehouse.rows import frame_of
 from tests.support.imported_runs import COLOURS, Recorded, ordinary_rows, published
+from tests.support.landed_nights import ruling
 
 pytestmark = pytest.mark.timeout(1200)
 slow = pytest.mark.slow
@@ -44,6 +45,7 @@ VIEWS = {
     "rpt_alarms",
     "rpt_latest",
     "rpt_night_verdicts",
+    "rpt_not_derived",
 }  # they hold no rows to alter
 N_FIGURES = 3  # besides one of each aggregate; each build of the project for them costs the same
 
@@ -154,24 +156,6 @@ def test_every_altered_row_is_found_and_its_table_named(warehouse: Path, copied:
     assert n_named > n / 3  # the column too, where a copy still has the row
 
 
-@slow
-def test_a_forged_part_of_the_samples_and_a_forged_similarity_are_found(copied: Callable[[], Path]) -> None:
-    path = copied()
-    with duckdb.connect(str(path)) as con:
-        con.execute("update marts.rpt_stability_by_share set pss = 0.99 where sample_share = 0.5 and pss < 0.9")
-    with duckdb.connect(str(Warehouse(path).published.path)) as con:
-        con.execute(
-            "insert into marts.rpt_sample_similarities select * replace ('another' as sample_id) "
-            "from marts.rpt_sample_similarities limit 1"
-        )
-    found = verify(Warehouse(path))
-    assert found.exit_code == 1
-    assert {(each.kind, each.what, each.where, each.detail) for each in found.findings} == {
-        ("changed", "marts.rpt_stability_by_share", "the warehouse", "column pss"),
-        ("added", "marts.rpt_sample_similarities", "the published copy", ""),
-    }
-
-
 @as_many_as(3, 50)
 def test_every_altered_figure_of_a_report_is_found(warehouse: Path, tmp_path: Path, n: int) -> None:
     page = Warehouse(warehouse).published.path.with_name(REPORT).read_text(encoding="utf-8")
@@ -208,20 +192,8 @@ def test_marts_of_rows_that_landed_later_are_derived_again_where_a_seal_was_kept
             "select audit_run_id, seal from raw.seals order by seal_index desc limit 1"
         ).fetchall()
         ((prediction,),) = con.execute("select min(prediction_id) from raw.predictions").fetchall()
-    ruling = {
-        "audit_run_id": run,
-        "prediction_id": prediction,
-        "verdict_id": "v",
-        "judge_id": "person:ada",
-        "repetition": 1,
-        "ask": 1,
-        "is_settled": True,
-        "is_match": True,
-        "is_completion_escaped": False,
-        "n_attempts": 1,
-        "landed_at": now(),
-    }
-    Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [ruling]))])
+    added = ruling(audit_run_id=run, prediction_id=prediction, verdict_id="v", landed_at=now())
+    Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [added]))])
     rebuild_runs(Settings(warehouse=warehouse), run, Progress(quiet=True))
     with Warehouse(warehouse).write() as con:
         con.execute("update marts.rpt_audit set micro_f1 = 0.99")

@@ -37,7 +37,7 @@ from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.selection import Selection
 from tests.support.http_audit import query
 from tests.support.imported_runs import Recorded, published
-from tests.support.landed_nights import AUDIT, FIRST, land_night, run_id
+from tests.support.landed_nights import AUDIT, FIRST, land_night, ruling, run_id
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,6 +79,13 @@ def warehouse(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def older(warehouse: Path) -> str:
+    """The first of two nights."""
+    land_night(warehouse, 1)
+    return land_night(warehouse, 0)
+
+
 def test_all_but_the_newest_nights_move_to_the_archive(warehouse: Path) -> None:
     runs = [land_night(warehouse, night) for night in range(4)]
     before = landed(warehouse, runs[1])
@@ -111,14 +118,8 @@ def test_the_archive_is_its_owners_alone_and_has_no_drafts(warehouse: Path) -> N
         os.umask(old)
     found = [Warehouse(warehouse).places.archive, *Warehouse(warehouse).places.archive.rglob("*")]
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in found}
-    assert modes == {
-        "archive": 0o700,
-        "predictions": 0o700,
-        "attempts": 0o700,
-        "verdicts": 0o700,
-        f"audit_run_id={run_id(0)}": 0o700,
-        "data.parquet": 0o600,
-    }
+    folders = ("archive", "predictions", "attempts", "verdicts", f"audit_run_id={run_id(0)}")
+    assert modes == dict.fromkeys(folders, 0o700) | {"data.parquet": 0o600}
 
 
 def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
@@ -131,12 +132,7 @@ def test_wordings_of_a_retired_night_are_reused(warehouse: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_still_needed_stays(warehouse: Path) -> None:
-    others = {
-        0: {"state": "running"},
-        1: {"state": "failed"},
-        2: {"origin": "import"},
-        3: {"audit_id": "another"},
-    }
+    others = {0: {"state": "running"}, 1: {"state": "failed"}, 2: {"origin": "import"}, 3: {"audit_id": "another"}}
     for night in range(12):
         land_night(warehouse, night, **others.get(night, {}))
     pins = [(4, "release", 1), (5, "release", 2), (6, "main", 1)]
@@ -188,31 +184,17 @@ def test_any_text_goes_to_the_archive_and_comes_back(warehouse: Path, texts: lis
     assert older not in retired_runs(Warehouse(warehouse))
 
 
-def test_a_restored_night_is_retired_again_with_what_joined(warehouse: Path) -> None:
-    older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
+def test_a_restored_night_is_retired_again_with_what_joined(warehouse: Path, older: str) -> None:
     retain(Warehouse(warehouse), AUDIT, 1)
     restore(Warehouse(warehouse), older)
-    ruling = {
-        "audit_run_id": older,
-        "verdict_id": "v1",
-        "prediction_id": "p1",
-        "judge_id": "person:bob",
-        "repetition": 1,
-        "ask": 1,
-        "is_settled": True,
-        "is_match": False,
-        "is_completion_escaped": False,
-        "n_attempts": 1,
-        "landed_at": FIRST,
-    }
-    Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [ruling]))])
+    added = ruling(audit_run_id=older, prediction_id="p1", verdict_id="v1", judge_id="person:bob")
+    Warehouse(warehouse).land([("verdicts", frame_of("verdicts", [added]))])
     assert [item.n_rows for item in retain(Warehouse(warehouse), AUDIT, 1)] == [7]
     assert restore(Warehouse(warehouse), older) == 7
     assert [row[1] for row in landed(warehouse, older)["verdicts"]] == ["v0", "v1"]
 
 
-def test_a_row_that_strays_into_a_retired_night_replaces_nothing_in_the_archive(warehouse: Path) -> None:
-    older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
+def test_a_row_that_strays_into_a_retired_night_replaces_nothing_in_the_archive(warehouse: Path, older: str) -> None:
     before = landed(warehouse, older)
     retain(Warehouse(warehouse), AUDIT, 1)
     stray = {"audit_run_id": older, "prediction_id": "p9", "attempted_at": FIRST, "error": "late", "waited_ms": 0.0}
@@ -222,8 +204,7 @@ def test_a_row_that_strays_into_a_retired_night_replaces_nothing_in_the_archive(
     assert retired_runs(Warehouse(warehouse)) == {older}
 
 
-def test_an_archive_that_changed_or_is_gone_is_not_landed(warehouse: Path) -> None:
-    older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
+def test_an_archive_that_changed_or_is_gone_is_not_landed(warehouse: Path, older: str) -> None:
     with pytest.raises(UsageError, match="was never retired"):
         restore(Warehouse(warehouse), older)
     retain(Warehouse(warehouse), AUDIT, 1)
@@ -237,8 +218,7 @@ def test_an_archive_that_changed_or_is_gone_is_not_landed(warehouse: Path) -> No
     assert landed(warehouse, older) == EMPTY
 
 
-def test_nothing_is_dropped_where_the_archive_cannot_be_made(warehouse: Path) -> None:
-    older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
+def test_nothing_is_dropped_where_the_archive_cannot_be_made(warehouse: Path, older: str) -> None:
     before = landed(warehouse, older)
     Warehouse(warehouse).places.archive.write_text("a file in its place")
     with pytest.raises(WarehouseError, match="archive: cannot be made: File exists"):
@@ -249,9 +229,8 @@ def test_nothing_is_dropped_where_the_archive_cannot_be_made(warehouse: Path) ->
 
 
 def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
-    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+    warehouse: Path, older: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    older, _ = land_night(warehouse, 0), land_night(warehouse, 1)
     before = landed(warehouse, older)
 
     def one_answer_otherwise(con: duckdb.DuckDBPyConnection, rows: Selection, draft: Path) -> None:

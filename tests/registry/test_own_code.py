@@ -97,12 +97,6 @@ def test_a_module_that_python_finds_in_the_registry_counts_as_no_installed_one(
         code_in(tmp_path, annotator("models.run:annotate"))
 
 
-def test_a_file_of_the_registry_is_shown_where_it_has_the_name_of_an_installed_module(tmp_path: Path) -> None:
-    (tmp_path / "json.py").write_text("def loads(text, prompt): ...\n")
-    code = code_in(tmp_path, annotator("json:loads"))
-    assert str(code) == f"code 'json:loads' of {tmp_path}/json.py"
-
-
 @pytest.mark.parametrize(
     ("text", "function", "problem"),
     [

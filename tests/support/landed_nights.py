@@ -17,6 +17,19 @@ def run_id(night: int) -> str:
     return f"{night:032x}"
 
 
+def ruling(**fields: Any) -> dict[str, Any]:
+    """A person's ruling on an answer, as a row of raw.verdicts."""
+    row = {
+        "verdict_id": "v0",
+        "judge_id": "person:ada",
+        "repetition": 1,
+        "ask": 1,
+        "is_settled": True,
+        "is_match": True,
+    }
+    return {**row, "is_completion_escaped": False, "n_attempts": 1, "landed_at": FIRST, **fields}
+
+
 def land_night(
     warehouse: Path, night: int, n_rows: int = 4, texts: tuple[str | None, ...] = ("yes",), **run: Any
 ) -> str:
@@ -64,20 +77,7 @@ def land_night(
         ],
         "predictions": predictions,
         "attempts": [{**one, "attempted_at": at, "http_status": 500, "error": "x", "waited_ms": 1.5}],
-        "verdicts": [
-            {
-                **one,
-                "verdict_id": "v0",
-                "judge_id": "person:ada",
-                "repetition": 1,
-                "ask": 1,
-                "is_settled": True,
-                "is_match": True,
-                "is_completion_escaped": False,
-                "n_attempts": 1,
-                "landed_at": at,
-            }
-        ],
+        "verdicts": [ruling(**one, landed_at=at)],
         "prompt_variants": [
             {
                 **one,

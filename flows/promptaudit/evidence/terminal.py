@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from promptaudit.evidence.trace.gather import Trace
-    from promptaudit.evidence.verify.differences import SealDifference
+    from promptaudit.evidence.verify.checks import Finding
     from promptaudit.evidence.verify.runs import RunSeal, VerifyResult
     from promptaudit.lineage.columns.follow import Column
     from promptaudit.warehouse import Row
@@ -51,11 +51,11 @@ def lines_of(result: VerifyResult) -> list[str]:
     return [*map(line_of_difference, result.findings), *map(_line_of_run, result.runs), *result.notes]
 
 
-def line_of_difference(difference: SealDifference) -> str:
+def line_of_difference(finding: Finding) -> str:
     """Returns a difference in one line; names are made visible, texts never printed."""
-    which = f" {difference.which}" if difference.which else ""
-    detail = f": {difference.detail}" if difference.detail else ""
-    return shown(f"{difference.kind}: {difference.what}{which} in {difference.where}{detail}")
+    which = f" {finding.which}" if finding.which else ""
+    detail = f": {finding.detail}" if finding.detail else ""
+    return shown(f"{finding.kind}: {finding.what}{which} in {finding.where}{detail}")
 
 
 def _line_of_run(run: RunSeal) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from promptaudit.evidence.verify.differences import SealDifference, few
+from promptaudit.evidence.verify.checks import Check, Finding, few
 from promptaudit.evidence.verify.runs import VerifyResult, verify
 from promptaudit.marts.seal import marts
 from promptaudit.registry.errors import DataError, UsageError
@@ -22,7 +22,7 @@ from promptaudit.report.record import page_sha256
 from promptaudit.system.display.figures import ABSENT, chance, count, milliseconds, number, percent, share, usd
 from promptaudit.system.display.policy import POLICIES
 from promptaudit.warehouse import Warehouse
-from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.warehouse.figure_names import parse_figure, row_id
 
 MOST_DIGITS = 7  # that a report prints
@@ -68,7 +68,7 @@ def figures_of(page: str) -> list[Printed]:
     return parser.printed
 
 
-def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], str, str | None]:
+def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, str | None]:
     """Returns what differs on a report's page, a sentence on what it was held against, and the run it is about.
 
     A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
@@ -102,96 +102,82 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[SealDifference], 
     return few(differences), summary, about
 
 
-def unknown_pages(con: Connection, folder: Path, run: str | None) -> list[tuple[Path, str | None]]:
-    """Returns the reports in `folder`, of every run or of one and what it was compared with, whose hash did not land.
+def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
+    """Checks of the reports beside the published copy, of every run or of one and what it was compared with.
 
     A hash counts under the page's own name alone.
-
-    Beside each stands the run whose page it is by its hash; None where no page was written so.
     """
-    tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
-    if ("reports",) not in tables:
-        return []
-    known = {
-        (name, sha256): run_
-        for name, sha256, run_ in con.execute("select name, sha256, audit_run_id from raw.reports").fetchall()
-    }
-    written = {sha256: run_ for (_, sha256), run_ in known.items()}
-    pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
-    pages += [folder / REPORT] if run is None else _of_comparisons(con, folder, run)
-    there = [(page, page_sha256(page.read_bytes())) for page in pages if page.is_file()]
+    folder = warehouse.places.published
+    with _landed(warehouse) as con:
+        tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
+        if ("reports",) not in tables:
+            return []
+        written = con.execute("select name, sha256, audit_run_id from raw.reports").fetchall()
+        pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
+        query = "select distinct left(comparison_id, 12) from raw.comparisons where candidate_run_id = ? order by all"
+        of_comparisons = con.execute(query, [run]).fetchall()
+    pages += [folder / BELOW / f"comparison-{beginning}.html" for (beginning,) in of_comparisons]
+    pages += [folder / REPORT] if run is None else []
+    runs = {sha256: run_ for _, sha256, run_ in written}
     return [
-        (page, written.get(sha256))
-        for page, sha256 in there
-        if (page.relative_to(folder).as_posix(), sha256) not in known
+        Check(
+            where=page.name,
+            what="page",
+            recorded={sha256 for name, sha256, _ in written if name == page.relative_to(folder).as_posix()},
+            read=partial(_sha256_of, page),
+            explain=partial(_explain, warehouse=warehouse, page=page, runs=runs),
+        )
+        for page in pages
+        if page.is_file()
     ]
 
 
-def _of_comparisons(con: Connection, folder: Path, candidate_run_id: str) -> list[Path]:
-    """Returns where the pages about what a run was compared with lie."""
-    query = "select distinct left(comparison_id, 12) from raw.comparisons where candidate_run_id = ? order by all"
-    return [
-        folder / BELOW / f"comparison-{beginning}.html"
-        for (beginning,) in con.execute(query, [candidate_run_id]).fetchall()
-    ]
+def _sha256_of(page: Path) -> str:
+    return page_sha256(page.read_bytes())
 
 
-def check_pages(warehouse: Warehouse, pages: Sequence[tuple[Path, str | None]]) -> list[SealDifference]:
-    """Returns what differs on reports from the marts they print; each page comes with the run whose page it is by its hash.
+def _explain(check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[str, str]) -> list[Finding]:
+    """What differs on a page from the marts it prints.
 
     A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
     """
-    differences: list[SealDifference] = []
+    if run := runs.get(_sha256_of(page)):
+        return [check.part(audit_run_id=run).found("changed", detail=f"it is another page, of run {run}")]
     is_copy = not warehouse.places.file.is_file()
-    for page, run in pages:
-        differs = partial(SealDifference, where=page.name, what="page", audit_run_id=run)
-        if run is not None:
-            differences.append(differs(kind="changed", detail=f"it is another page, of run {run}"))
-            continue
-        try:
-            on_page = check_page(warehouse, page)[0]
-        except DataError:
-            on_page = [differs(kind="broken", detail="it cannot be read as a report")]
-        differences += [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in on_page]
-    return differences
+    findings = check_page(warehouse, page)[0]
+    return [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in findings]
 
 
-def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[SealDifference], str | None]:
-    """Returns figures whose value or text is not the mart's, and the run that the page is about."""
+def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:
+    """Names figures whose value or text is not the mart's, and the run that the page is about."""
     rows: dict[str, dict[str, dict[str, Any]]] = {}
-    differences: list[SealDifference] = []
+    findings: list[Finding] = []
     runs: Counter[str] = Counter()
     tables = marts(con)
     for each in printed:
-        differs = partial(SealDifference, where=where, what="figure", which=each.figure)
-        at = f"line {each.line}"
+        check = Check(where=where, what="figure", which=each.figure)
         try:
             mart, column, digits = parse_figure(each.figure)
         except UsageError:
-            differences.append(differs(kind="broken", detail=f"{at}: no name of a figure"))
+            findings.append(check.found("broken", detail=f"line {each.line}: no name of a figure"))
             continue
         if mart not in rows:
-            rows[mart] = {row_id(mart, row): row for row in _rows(con, mart)} if mart in tables else {}
+            there = rows_of(con, f'select * from marts."{mart}"') if mart in tables else []  # noqa: S608 - a mart's own name
+            rows[mart] = {row_id(mart, row): row for row in there}
         row = rows[mart].get(f"{mart}.{digits}")
         if row is None or column not in row:
-            differences.append(differs(kind="gone", detail=f"{at}: no row of the marts has this name"))
+            findings.append(check.found("gone", detail=f"line {each.line}: no row of the marts has this name"))
             continue
-        run, value = row[tables[mart]], row[column]
-        runs[str(run)] += 1
+        run, value = str(row[tables[mart]]), row[column]
+        runs[run] += 1
+        detail = ""
         if each.value != exact(value):
-            detail = f"{at}: its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
-            differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
+            detail = f"its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
         elif each.text.strip() not in ("", *spellings(value)):
-            detail = f"{at}: it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
-            differences.append(differs(kind="changed", detail=detail, audit_run_id=run))
-    return differences, runs.most_common(1)[0][0] if runs else None
-
-
-def _rows(con: Connection, mart: str) -> Iterator[dict[str, Any]]:
-    cursor = con.execute(f'select * from marts."{mart}"')  # noqa: S608 - a mart's own name
-    names = [column[0] for column in cursor.description or ()]
-    while rows := cursor.fetchmany(10_000):
-        yield from (dict(zip(names, row, strict=True)) for row in rows)
+            detail = f"it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
+        if detail:
+            findings.append(check.part(audit_run_id=run).found("changed", detail=f"line {each.line}: {detail}"))
+    return findings, runs.most_common(1)[0][0] if runs else None
 
 
 def spellings(value: Any) -> set[str]:
@@ -214,7 +200,7 @@ def _of_number(value: float) -> set[str]:
     return texts | {percent(value), f"{number(100 * value, 1)} %", share(value), usd(value), milliseconds(value)}
 
 
-def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDifference]:
+def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
     """Returns the first line that is not as the page would be written now, under the text policy that comes nearest."""
     from promptaudit.report import as_written, report_as
     from promptaudit.report.comparison_page.page import as_written as comparison_as_written
@@ -240,28 +226,12 @@ def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[SealDi
     if nearest_by is None:
         return []
     detail = "no figure differs from the marts, but the page is not as it would be written now"
-    return [
-        SealDifference(
-            kind="changed", where=path.name, what="page", which=f"line {nearest_by[1]}", detail=detail, audit_run_id=run
-        )
-    ]
+    check = Check(where=path.name, what="page", which=f"line {nearest_by[1]}", audit_run_id=run)
+    return [check.found("changed", detail=detail)]
 
 
-def verify_with_pages(
-    warehouse: Warehouse,
-    audit_run_id: str | None = None,
-    *,
-    seal: str | None = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> VerifyResult:
-    """Returns what `verify` says of one run or every run, and what differs on the reports beside the published copy."""
-    result = verify(warehouse, audit_run_id, seal=seal, say=say)
-    if not result.is_reliable:
-        return result
-    with _landed(warehouse) as con:
-        only = None if audit_run_id is None else result.runs[0].audit_run_id
-        pages = unknown_pages(con, warehouse.places.published, only)
-    return replace(result, findings=[*result.findings, *check_pages(warehouse, pages)])
+verify_with_pages = partial(verify, more=page_checks)
+"""Holds one run or every run against its seals, and the reports beside the published copy against what was written."""
 
 
 def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:

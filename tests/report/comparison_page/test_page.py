@@ -11,12 +11,13 @@ import duckdb
 import pytest
 
 from promptaudit.audit.erase.erase import erase
+from promptaudit.evidence.verify.checks import walk
 from promptaudit.marts.comparison.result import run_comparison
 from promptaudit.report import as_written as run_as_written
 from promptaudit.report.blocks.cells import exact
 from promptaudit.report.comparison_page.gather import ComparisonData, gather
 from promptaudit.report.comparison_page.page import as_written, page_of, write_again, write_page
-from promptaudit.report.verify_file import check_page, figures_of, unknown_pages
+from promptaudit.report.verify_file import check_page, figures_of, page_checks
 from promptaudit.report.view import index_of
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import figure_id
@@ -189,11 +190,10 @@ def test_verify_of_a_run_looks_at_what_it_was_compared_with(compared: Compared, 
     own = copied(compared, tmp_path)
     warehouse = Warehouse(own.warehouse)
     run = data_of(own).sides[1].run.audit_run_id
-    with warehouse.inspect() as con:
-        before = unknown_pages(con, warehouse.places.published, run)
-        own.page.write_text(own.html.replace("Largest difference", "Smallest difference"), encoding="utf-8")
-        assert unknown_pages(con, warehouse.places.published, run) == [*before, (own.page, None)]
-        assert own.page not in [page for page, _ in unknown_pages(con, warehouse.places.published, "0" * 32)]
+    before = list(walk(page_checks(warehouse, run)))
+    own.page.write_text(own.html.replace("Largest difference", "Smallest difference"), encoding="utf-8")
+    assert [each.where for each in walk(page_checks(warehouse, run)) if each not in before] == [own.page.name]
+    assert own.page.name not in [check.where for check in page_checks(warehouse, "0" * 32)]
 
 
 @pytest.mark.soak  # tests/audit/erase ends an erasure that was cut short

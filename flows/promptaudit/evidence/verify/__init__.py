@@ -1,8 +1,7 @@
-"""Holds what stands in a warehouse and its copies against the seals, and names the first thing that differs.
+"""Holds what stands in a warehouse and its copies against the seals, and names what differs.
 
-`differences` says what one is; `chain` looks at the seals themselves, `landed_rows` at what landed, `marts` at what was
-derived, `copies` says where the same rows stand, `runs` looks at all of it. Reports are looked at by
-`promptaudit.report.verify_file`.
+`checks` says what a check is and walks them: `chain` has the seals themselves, `landed_rows` what landed, `marts` what was
+derived, `copies` the places where the same rows stand, `runs` all of it. Reports have `promptaudit.report.verify_file`.
 """
 
 from promptaudit.evidence.verify.runs import VerifyResult, verify

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from promptaudit.evidence.verify.differences import Kind, SealDifference
-from promptaudit.marts.seal import BY_COMPARING, Seal, SealedRows, n_sealed, seal_of
+from promptaudit.evidence.verify.checks import Check, Finding, Kind
+from promptaudit.marts.seal import BY_COMPARING, Seal, n_sealed, seal_of
 from promptaudit.registry.errors import UsageError
 from promptaudit.warehouse.duckdb_file import Connection
 
@@ -16,29 +16,27 @@ RULINGS = ("verdicts", "judges", "judge_controls")
 LEAST_DIGITS = 12  # of a seal given by hand
 
 
-def check_chain(chain: Sequence[Seal], where: str) -> list[SealDifference]:
-    """Returns the first place where the chain breaks; what comes after it proves nothing and is not looked at."""
+def check_chain(check: Check, *, con: Connection, chain: Sequence[Seal]) -> Iterator[Finding]:
+    """Names the first place where the chain breaks or ends too early: what comes after it proves nothing."""
     previous: str | None = None
     for place, seal in enumerate(chain, start=1):
         if seal.seal_index != place:
-            return [SealDifference(kind="gone", where=where, what="seal", which=str(place))]
-        if seal.previous_seal != previous:
-            return [_of_seal("broken", seal, where, f"it does not follow seal {place - 1}")]
-        if seal_of(seal) != seal.seal:
-            return [_of_seal("broken", seal, where, "it is not the hash of its manifest")]
+            yield check.found("gone", str(place))
+            return
+        follows = seal.previous_seal == previous
+        if not follows or seal_of(seal) != seal.seal:
+            why = "it is not the hash of its manifest" if follows else f"it does not follow seal {place - 1}"
+            yield _of_seal("broken", seal, check.where, why)
+            return
+        _ = seal.entries  # a manifest that is no JSON raises
         previous = seal.seal
-    return []
+    ((newest,),) = con.execute("select coalesce(max(seal_index), 0) from raw.row_digests").fetchall()
+    if newest > len(chain):
+        yield check.found("gone", str(newest))
 
 
-def check_digests(con: Connection, chain: Sequence[Seal], where: str) -> list[SealDifference]:
-    """Returns the seal that is missing at the end of the chain and whose rows' digests are still there."""
-    row = con.execute("select max(seal_index) from raw.row_digests").fetchone()
-    newest = 0 if row is None or row[0] is None else int(row[0])
-    return [SealDifference(kind="gone", where=where, what="seal", which=str(newest))] if newest > len(chain) else []
-
-
-def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[SealDifference]:
-    """Returns the first seal of a copy that is not the chain's; a copy has the beginning of the chain, and nothing else."""
+def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[Finding]:
+    """The first seal of a copy that is not the chain's; a copy has the beginning of the chain, and nothing else."""
     for own, other in zip(chain, copy, strict=False):
         if own != other:
             return [_of_seal("changed", other, where, "the warehouse has another")]
@@ -47,99 +45,81 @@ def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[
     return []
 
 
-def _of_seal(kind: Kind, seal: Seal, where: str, detail: str) -> SealDifference:
-    which = f"{seal.seal_index} of run {seal.audit_run_id}"
-    return SealDifference(
-        kind=kind, where=where, what="seal", which=which, detail=detail, audit_run_id=seal.audit_run_id
-    )
+def _of_seal(kind: Kind, seal: Seal, where: str, detail: str) -> Finding:
+    run = seal.audit_run_id
+    which = f"{seal.seal_index} of run {run}"
+    return Finding(kind=kind, where=where, what="seal", which=which, detail=detail, audit_run_id=run)
 
 
-def resealed(chain: Sequence[Seal], kept: Seal) -> list[SealDifference]:
-    """Returns the marts that seals after `kept` have otherwise, of every run that the chain had sealed by then.
+def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
+    """Names the marts that seals after `kept` have otherwise, of every run that the chain had sealed by then.
 
     Whoever can write the warehouse can alter a mart and have the package seal it, so a later seal is no excuse. Where a run's
     rows and the code are the same its marts are too, and one that is not has `changed`; where answers or rulings landed in
     between, texts were erased or other code derived it, it cannot be held against the older seal: `unsealed`.
     """
-    then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
-    later = [each for each in chain if each.seal_index > kept.seal_index]
-    now = {each.audit_run_id: each for each in chain}
-    erased = {each.audit_run_id for each in later if each.reason == "erased"}
-    why = {
-        run: "texts were erased" if run in erased else _why_otherwise(before, now[run]) for run, before in then.items()
-    }
+    pairs = _since(chain, kept)
+    erased = {each.audit_run_id for each in chain if each.seal_index > kept.seal_index and each.reason == "erased"}
+    why = {run: "texts were erased" if run in erased else _why_otherwise(*pair) for run, pair in pairs.items()}
     of_any = next(filter(None, why.values()), "")  # a comparison is of two runs
-    differences = _views_otherwise(kept, chain[-1])
-    for run, before in then.items():
-        after = now[run]
-        differences += _otherwise(run, "", before.entries["marts"], after.entries["marts"], before, after, why[run])
-        for comparison, old in sorted(before.entries["comparisons"].items()):
-            new = after.entries["comparisons"].get(comparison, {})
-            differences += _otherwise(run, comparison, old, new, before, after, of_any)
-    return differences
+    findings = []
+    for run, (before, after) in pairs.items():
+        old, new = before.entries, after.entries
+        parts = [("", why[run], old["marts"], new["marts"])]
+        parts += [
+            (each, of_any, own, new["comparisons"].get(each, {})) for each, own in sorted(old["comparisons"].items())
+        ]
+        for which, reason, was, now in parts:
+            detail = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}: {reason or 'same rows, same code'}"
+            check = Check(where="the warehouse", what="", which=which, detail=detail, audit_run_id=run)
+            findings += [
+                check.part(what=f"marts.{mart}").found("unsealed" if reason else "changed")
+                for mart in sorted(was)
+                if was[mart] != now.get(mart)
+            ]
+    return _views_otherwise(kept, chain[-1]) + findings
 
 
-def _views_otherwise(kept: Seal, newest: Seal) -> list[SealDifference]:
-    """Returns views that the same project makes otherwise than it did; another project's next build seals its own."""
+def _since(chain: Sequence[Seal], kept: Seal) -> dict[str, tuple[Seal, Seal]]:
+    """The seal of each run that was its newest when `kept` was made, and its newest of today."""
+    then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
+    now = {each.audit_run_id: each for each in chain}
+    return {run: (before, now[run]) for run, before in then.items()}
+
+
+def _views_otherwise(kept: Seal, newest: Seal) -> list[Finding]:
+    """Names views that the same project makes otherwise than it did; another project's next build seals its own."""
     if kept.entries["views_by"] != newest.entries["views_by"]:
         return []
     detail = f"seal {newest.seal_index} has it otherwise than seal {kept.seal_index}: same code"
     before, after = kept.entries["views"], newest.entries["views"]
     return [
-        SealDifference(kind="changed", where="the warehouse", what=f"view {name}", detail=detail)
+        Finding(kind="changed", where="the warehouse", what=f"view {name}", detail=detail)
         for name in sorted({*before, *after} - {BY_COMPARING})  # each comparing makes that one anew
         if before.get(name) != after.get(name)
     ]
 
 
-def _otherwise(
-    run: str,
-    comparison: str,
-    old: Mapping[str, SealedRows],
-    new: Mapping[str, SealedRows],
-    before: Seal,
-    after: Seal,
-    why: str,
-) -> list[SealDifference]:
-    detail = f"seal {after.seal_index} has it otherwise than seal {before.seal_index}: {why or 'same rows, same code'}"
-    return [
-        SealDifference(
-            kind="unsealed" if why else "changed",
-            where="the warehouse",
-            what=f"marts.{mart}",
-            which=comparison,
-            detail=detail,
-            audit_run_id=run,
-        )
-        for mart in sorted(old)
-        if old[mart] != new.get(mart)
-    ]
-
-
 def _why_otherwise(before: Seal, after: Seal) -> str:
-    """Returns what honestly makes marts of one run differ between two seals; empty where nothing does."""
+    """Says what honestly makes marts of one run differ between two seals; empty where nothing does."""
     if landed := _landed(before, after):
         return f"rows of {', '.join(f'raw.{table}' for table in landed)} landed in between"
-    if before.entries["derived_by"] != after.entries["derived_by"]:
-        return "other code derived it"
-    return ""
+    return "" if before.entries["derived_by"] == after.entries["derived_by"] else "other code derived it"
 
 
 def _landed(before: Seal, after: Seal) -> dict[str, int]:
-    """Returns how many rows landed between two seals of a run in each table that its marts are made of."""
-    counts = [{table: n_sealed(each.entries, table) for table in MEASURED} for each in (before, after)]
-    return {table: counts[1][table] - n for table, n in counts[0].items() if counts[1][table] != n}
+    """Counts the rows that landed between two seals of a run in each table that its marts are made of."""
+    n_rows = {table: n_sealed(after.entries, table) - n_sealed(before.entries, table) for table in MEASURED}
+    return {table: n for table, n in n_rows.items() if n}
 
 
 def landed_since(chain: Sequence[Seal], kept: Seal) -> dict[str, dict[str, int]]:
-    """Returns how many rows of each table landed after `kept` in every run that the chain had sealed by then."""
-    then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
-    now = {each.audit_run_id: each for each in chain}
-    return {run: landed for run, before in then.items() if (landed := _landed(before, now[run]))}
+    """Counts the rows of each table that landed after `kept` in every run that the chain had sealed by then."""
+    return {run: landed for run, pair in _since(chain, kept).items() if (landed := _landed(*pair))}
 
 
-def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[SealDifference]]:
-    """Returns the seal of the chain that somebody kept, or None and a difference.
+def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[Finding]]:
+    """Looks for a seal that somebody kept: it is in the chain, or None and a finding.
 
     Raises:
         UsageError: the text is no beginning of a seal.
@@ -153,13 +133,5 @@ def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tup
             return seal, []
     of = "" if audit_run_id is None else f" for run {audit_run_id}"
     detail = f"no seal of the chain{of} is it: this is another history than the one it was copied from"
-    return None, [
-        SealDifference(
-            kind="broken",
-            where="the warehouse",
-            what="seal",
-            which=wanted[:LEAST_DIGITS],
-            detail=detail,
-            audit_run_id=audit_run_id,
-        )
-    ]
+    check = Check(where="the warehouse", what="seal", which=wanted[:LEAST_DIGITS], audit_run_id=audit_run_id)
+    return None, [check.found("broken", detail=detail)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from promptaudit.marts.digests import NO_ROWS, table_sha256
 from promptaudit.marts.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
@@ -30,22 +32,32 @@ class Place:
     is_copy: bool = False  # published: only ever written sealed
     is_same: bool = False  # byte for byte the warehouse's file
     only: str | None = None  # the one run that is looked at
-    _sums: dict[tuple[str, str, tuple[str, ...]], dict[str, tuple[int, str]]] = field(default_factory=dict, init=False)
-    _comparisons: dict[str, dict[str, set[str | None]]] = field(default_factory=dict, init=False)  # by mart and run
+    _known: dict[object, Any] = field(default_factory=dict, init=False)
 
     def seals_of(self, run: str) -> list[Seal]:
-        """Returns a run's part of the chain."""
+        """A run's part of the chain."""
         return [seal for seal in self.chain if seal.audit_run_id == run]
 
+    def retired(self, run: str) -> dict[str, tuple[str, int]]:
+        """Tables whose rows of a run were moved to the archive and not landed again, each with its file and number of rows."""
+        query = (
+            "select table_name, arg_max(path, retired_at), arg_max(n_rows, retired_at) from raw.retirements "
+            "where audit_run_id = ? group by all"
+        )
+        moved = self.con.execute(query, [run]).fetchall()
+        return {table: (path, n_rows) for table, path, n_rows in moved if table not in self.counts.get(run, ())}
+
     def source(self, mart: str, run: str) -> Selection | None:
-        """Returns a mart's rows, of a file a run's alone; None where it is not there."""
+        """What is read of a mart, of a file the run's rows alone; None where it is not there."""
         if self.folder is None:
-            return Selection(relation=f'marts."{mart}"') if mart in self.marts else None
+            rows = Selection(relation=f'marts."{mart}"')
+            of_one = rows if self.only is None else replace(rows, column=self.marts.get(mart), value=self.only)
+            return of_one if mart in self.marts else None
         path = self.folder / mart / f"audit_run_id={run}" / "data.parquet"
         return of_file(path) if path.is_file() else None
 
     def rows(self, mart: str, run: str, comparison: str | None = None) -> Selection | None:
-        """Returns the rows that are a run's, or a comparison's of it; None where the mart is not there."""
+        """The rows that are a run's, or a comparison's of it; None where the mart is not there."""
         source = self.source(mart, run)
         if source is None or (comparison is None and self.folder is not None):  # a file holds no other run's
             return source
@@ -53,31 +65,26 @@ class Place:
         return replace(source, column=column, value=value)
 
     def comparisons(self, mart: str, run: str) -> set[str | None]:
-        """Returns the comparisons that a mart has of a run; None is one without its id."""
+        """The comparisons that a mart has of a run; None is one without its id."""
         source = self.source(mart, run)
         if source is None:
             return set()
-        if self.folder is not None:
-            query = f"select distinct {OF_COMPARISONS} from {source.sql}"  # noqa: S608 - ours
-            return {row[0] for row in self.con.execute(query, source.values).fetchall()}
-        if mart not in self._comparisons:
-            by_run: dict[str, set[str | None]] = {}
-            query = f"select distinct {OF_CANDIDATES}, {OF_COMPARISONS} from {source.sql}"  # noqa: S608 - ours
-            for candidate, comparison in self.con.execute(query).fetchall():
-                by_run.setdefault(candidate, set()).add(comparison)
-            self._comparisons[mart] = by_run
-        return self._comparisons[mart].get(run, set())
+        query = f"select distinct {OF_CANDIDATES}, {OF_COMPARISONS} from {source.sql}"  # noqa: S608 - ours
+        rows = self._once(query, source, lambda: self.con.execute(query, source.values).fetchall())
+        return {comparison for candidate, comparison in rows if candidate == run or self.folder is not None}
 
     def sum_of(self, mart: str, run: str, columns: tuple[str, ...], comparison: str | None = None) -> tuple[int, str]:
-        """Returns how many rows of a mart a run, or a comparison of it, has here, and the sha256 over them."""
+        """How many rows of a mart a run, or a comparison of it, has here, and the sha256 over them."""
         source = self.source(mart, run)
         if source is None:
             return NO_ROWS
-        if self.folder is not None:
-            by = "''" if comparison is None else OF_COMPARISONS
-            return table_sha256(self.con, source, columns, by).get(comparison or "", NO_ROWS)
-        by = self.marts[mart] if comparison is None else OF_COMPARISONS
-        if (mart, by, columns) not in self._sums:
-            rows = (None if self.only is None else self.rows(mart, self.only)) or source
-            self._sums[mart, by, columns] = table_sha256(self.con, rows, columns, by)
-        return self._sums[mart, by, columns].get(comparison or run, NO_ROWS)
+        of_file = "''" if self.folder is not None else self.marts[mart]
+        by = of_file if comparison is None else OF_COMPARISONS
+        sums = self._once((by, columns), source, lambda: table_sha256(self.con, source, columns, by))
+        found: tuple[int, str] = sums.get(comparison or ("" if self.folder is not None else run), NO_ROWS)
+        return found
+
+    def _once(self, what: object, source: Selection, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it reads
+        if (what, source) not in self._known:
+            self._known[what, source] = read()
+        return self._known[what, source]

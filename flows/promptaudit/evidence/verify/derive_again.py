@@ -6,16 +6,14 @@ import shutil
 import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import reduce
-from operator import and_
 from pathlib import Path
-
-import polars as pl
 
 from promptaudit.evidence.trace.recompute import TOLERANCE
 from promptaudit.evidence.verify.chain import RULINGS, landed_since
-from promptaudit.evidence.verify.differences import SealDifference
+from promptaudit.evidence.verify.checks import Check, Finding
+from promptaudit.evidence.verify.rows import Rows, differing
 from promptaudit.marts.comparison.compare import derive
+from promptaudit.marts.digests import columns_of
 from promptaudit.marts.manifest import made_by
 from promptaudit.marts.seal import OF_COMPARISONS, OF_RUNS, Seal, compares, marts, seals
 from promptaudit.marts.transform import judge_nights, transform
@@ -23,22 +21,23 @@ from promptaudit.registry.errors import PromptauditError, WarehouseError
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.warehouse.figure_names import grains
+from promptaudit.warehouse.selection import Selection
 from promptaudit.warehouse.sql import sql
 
 _BASES = "select base_run_id as run from raw.comparisons where list_contains($ids, comparison_id)"
 
 
-def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kept: Seal) -> list[SealDifference]:
-    """Returns the differences of marts that seals have otherwise than `kept`, less those that come out of their rows.
+def check_again(warehouse: Warehouse, findings: Sequence[Finding], kept: Seal) -> list[Finding]:
+    """Leaves out, of the findings of marts that seals have otherwise than `kept`, those that come out of their rows.
 
     The rows themselves are held against the seals elsewhere. What comes out otherwise by more than 1e-9 has `changed`. Marts of
     runs whose rows are not all there any more, in which more than rulings landed since, or that other code derived, stay as they
     are. Nothing is written but in a temporary folder.
     """
-    runs = {each.audit_run_id for each in differences if each.audit_run_id is not None}
+    runs = {each.audit_run_id for each in findings if each.audit_run_id is not None}
     if not warehouse.exists():
-        return list(differences)
-    compared = [each.which for each in differences if each.which]
+        return list(findings)
+    compared = [each.which for each in findings if each.which]
     with warehouse.inspect() as con:
         chain = seals(con)
         bases = {row["run"] for row in rows_of(con, _BASES, ids=compared)}
@@ -49,7 +48,7 @@ def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kep
     derived_by = {each.audit_run_id: each.entries["derived_by"] for each in chain}
     runs = {run for run in runs if derived_by.get(run) == made_by()} - gone
     if not runs:
-        return list(differences)
+        return list(findings)
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         fresh = Warehouse(Path(folder) / "audit.duckdb")
         try:
@@ -67,9 +66,9 @@ def check_again(warehouse: Warehouse, differences: Sequence[SealDifference], kep
             if not gone & bases:
                 derive(fresh, compared, command="run")
         except PromptauditError:  # what cannot be derived proves nothing
-            return list(differences)
+            return list(findings)
         with warehouse.inspect() as stands, fresh.inspect() as again:
-            left = [_left(stands, again, each, runs, is_based=not gone & bases) for each in differences]
+            left = [_left(stands, again, each, runs, is_based=not gone & bases) for each in findings]
             return [each for each in left if each is not None]
 
 
@@ -81,37 +80,22 @@ def _clear(fresh: Warehouse, runs: Collection[str], compared: Collection[str]) -
             con.execute(f'delete from marts."{mart}" where list_contains($values, {of})', {"values": list(values)})  # noqa: S608
 
 
-def _left(
-    stands: Connection, again: Connection, difference: SealDifference, runs: set[str], *, is_based: bool
-) -> SealDifference | None:
-    """Returns what is left of a difference once its mart was derived again: None where each row comes out as it stands."""
-    if difference.audit_run_id not in runs or (difference.which and not is_based):
-        return difference
-    mart = difference.what.partition(".")[2]
-    if mart not in grains() or mart not in marts(again):
-        return difference
+def _left(stands: Connection, again: Connection, finding: Finding, runs: set[str], *, is_based: bool) -> Finding | None:
+    """What is left of a finding once its mart was derived again: None where each row comes out as it stands."""
+    mart = finding.what.partition(".")[2]
+    if finding.audit_run_id not in runs or (finding.which and not is_based) or mart not in marts(again):
+        return finding
     if mart not in marts(stands):
-        return replace(difference, kind="gone", detail=f"{difference.detail}; its table is not there")
-    of, value = (OF_COMPARISONS, difference.which) if compares(mart) else (OF_RUNS, difference.audit_run_id)
-    key = ", ".join(grains()[mart])
-    query = f'select * from marts."{mart}" where {of} = ? order by {key}'  # noqa: S608 - a mart's own columns
-    one, other = (con.execute(query, [value]).pl() for con in (stands, again))
-    if one.height == other.height and one.columns == other.columns:
-        n_rows = one.height - int(_alike(one, other).sum())
+        return replace(finding, kind="gone", detail=f"{finding.detail}; its table is not there")
+    of, value = (OF_COMPARISONS, finding.which) if compares(mart) else (OF_RUNS, finding.audit_run_id)
+    rows = Selection(relation=f'marts."{mart}"', column=of, value=value)
+    now, old = Rows(stands, rows, grains()[mart]), Rows(again, rows, grains()[mart])
+    columns = columns_of(stands, rows)
+    if columns == columns_of(again, rows):
+        recorded = {columns: old.digests(columns)}
+        check = Check(where=finding.where, what=finding.what)
+        n_rows = len(list(differing(check, now, recorded, old, columns=columns, tolerance=TOLERANCE)))
     else:
-        n_rows = max(one.height, other.height)
-    if not n_rows:
-        return None
-    detail = f"{difference.detail}; derived again from the rows that landed, {n_rows:,} of its rows come out otherwise"
-    return replace(difference, kind="changed", detail=detail)
-
-
-def _alike(one: pl.DataFrame, other: pl.DataFrame) -> pl.Series:
-    """Returns whether rows are the same, one by one: floating point columns within 1e-9, lists exactly."""
-    columns = [
-        one[name].eq_missing(other[name]) | ((one[name] - other[name]).abs() <= TOLERANCE).fill_null(value=False)
-        if one[name].dtype.is_float()
-        else one[name].eq_missing(other[name])
-        for name in one.columns
-    ]
-    return reduce(and_, columns, pl.Series([True] * one.height, dtype=pl.Boolean))
+        n_rows = now.digests(columns).height
+    detail = f"{finding.detail}; derived again from the rows that landed, {n_rows:,} of its rows come out otherwise"
+    return replace(finding, kind="changed", detail=detail) if n_rows else None

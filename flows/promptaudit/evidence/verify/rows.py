@@ -1,0 +1,107 @@
+"""Names the rows that differ from those recorded, without printing what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from promptaudit.evidence.verify.checks import MOST, Check, Finding, Kind
+from promptaudit.marts.digests import WORDS, digests, netstrings
+from promptaudit.marts.seal import NOTHING
+from promptaudit.system.display.figures import cut
+from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.selection import Selection
+
+_WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that a connection reads, and the columns that name one."""
+
+    con: Connection
+    selection: Selection
+    key: Sequence[str]
+
+    def digests(self, columns: Sequence[str]) -> pl.DataFrame:
+        """The digest of each row over these columns."""
+        return digests(self.con, self.selection, columns, self.key)
+
+    def having(self, keys: pl.Series, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """The rows whose keys have these digests, which stand in `key_digest`."""
+        if keys.is_empty():
+            return []
+        names = ", ".join(f'"{name}"' for name in dict.fromkeys([*self.key, *columns]))
+        cursor = self.con.execute(
+            f"select {names}, md5_number_upper({netstrings(self.key)}) as key_digest from (from {self.selection.sql}) "  # noqa: S608 - names of ours
+            f"where list_contains($keys::ubigint[], md5_number_upper({netstrings(self.key)})) order by all",
+            {**self.selection.values, "keys": keys.to_list()},
+        )
+        heads = [column[0] for column in cursor.description or ()]
+        return [dict(zip(heads, row, strict=True)) for row in cursor.fetchall()]
+
+
+def named(row: Mapping[str, Any], key: Sequence[str]) -> str:
+    """A row's name is its key without its run: `model_id=lexical, strategy=simple`."""
+    parts = [f"{name}={cut(str(row[name]), _WIDTH)}" for name in key if name != "audit_run_id"]
+    return ", ".join(parts) or f"audit_run_id={row['audit_run_id']}"
+
+
+def differing(
+    check: Check,
+    rows: Rows,
+    recorded: Mapping[tuple[str, ...], pl.DataFrame],
+    old: Rows | None,
+    *,
+    columns: tuple[str, ...],
+    added: Kind = "added",
+    tolerance: float | None = None,
+) -> Iterator[Finding]:
+    """Names the rows that are not as recorded, and the columns in which they differ from those of `old`, where it is there.
+
+    recorded: digests of rows by the columns that they are over; `columns` are those of today. Without a `tolerance` for
+    floating point numbers a hundred rows of a kind are named, the rest is counted.
+    """
+    there = {each: rows.digests(each) for each in {columns, *recorded}}
+    known = pl.concat([NOTHING, *(each.select(NOTHING.columns) for each in recorded.values())])
+    lost = [each.join(there[own], on=list(WORDS), how="anti") for own, each in recorded.items()]
+    lost_keys = pl.concat([NOTHING, *(each.select(NOTHING.columns) for each in lost)])
+    now, most = there[columns], None if tolerance is not None else MOST - 1
+    changed, gone = lost_keys.join(now, on="key", how="semi"), lost_keys.join(now, on="key", how="anti")
+    more = now.join(known, on="key", how="anti")
+    twice = now.filter(pl.col("key").is_duplicated()).unique(subset="key")  # a key is a row's own
+    before = {}
+    with suppress(Exception):  # what cannot be read there is a finding of that place
+        before = {row["key_digest"]: row for row in (old.having(_first(lost_keys, most), columns) if old else ())}
+    for row in rows.having(_first(changed, most), columns):
+        was = before.get(row["key_digest"], row)
+        differs = [name for name in columns if was[name] != row[name]]
+        if tolerance is None or was is row or not all(_are_close(was[name], row[name], tolerance) for name in differs):
+            detail = f"column {', '.join(differs)}" if differs else ""
+            yield check.found("changed", named(row, rows.key), detail)
+    whose = [before[digest] for digest in gone["key"].to_list() if digest in before]
+    for row in whose:
+        yield check.found("gone", named(row, rows.key), "")
+    if unknown := gone.height - len(whose):
+        yield check.found("gone", "", f"{unknown:,} rows that no copy has, or more than are named")
+    for name in sorted({named(row, rows.key) for row in rows.having(_first(twice, MOST), columns)}):
+        yield check.found("added", name, "it stands there more than once")
+    for row in rows.having(_first(more, most), columns):
+        yield check.found(added, named(row, rows.key), "")
+    kinds: tuple[tuple[Kind, pl.DataFrame], ...] = (("changed", changed), (added, more))
+    for kind, frame in kinds:
+        if most is not None and frame.height > most:
+            yield check.found(kind, "", f"and {frame.height - most:,} rows more")
+
+
+def _first(rows: pl.DataFrame, most: int | None) -> pl.Series:
+    return rows["key"] if most is None else rows["key"].head(most)
+
+
+def _are_close(one: Any, other: Any, tolerance: float) -> bool:  # noqa: ANN401 - values of any column
+    """Whether two floating point numbers are the same but for what the order of a sum makes of them."""
+    return isinstance(one, float) and isinstance(other, float) and abs(one - other) <= tolerance
