@@ -79,8 +79,9 @@ def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> li
 
     All tasks have their charts, also those that a page has no room for, in the colours of the light page. A chart is
     named as in `FIGURES`, else after the section, followed by what distinguishes it from other charts of the section.
-    `only` names sections, by their anchors on the page, to write instead. A file of the same name is replaced. Raises
-    UsageError for a section without charts, WarehouseError if the folder or a file cannot be written.
+    `only` names sections, by their anchors on the page, to write instead, without the tables. A file of the same name
+    is replaced. Raises UsageError for a section without charts, WarehouseError if the folder or a file cannot be
+    written.
     """
     with unlimited():
         content = sections(data)

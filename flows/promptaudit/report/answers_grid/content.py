@@ -107,7 +107,7 @@ class GridContent:
                 "group", maintain_order=True
             )
         ]
-        # the worst sample decides the order of the grids; those of references are behind the others
+        # the grid with the worst sample comes first, and grids of reference models come last
         parts.sort(key=lambda each: (each[0][0] in self._references, each[1]["rank"][0]))
         things = _Things({task_id: Codes(task["labels"] or ()) for task_id, task in self._tasks.items()})
         groups = [self._group(key, part, things) for key, part in parts]

@@ -45,7 +45,7 @@ def options_of(variant: Row, limit: int) -> dict[str, Any] | None:
     """
     try:
         template = Template.model_validate_json(variant["template"] or "")
-    except ValueError:  # what stands in a copy may be somebody else's
+    except ValueError:  # a copy may be another person's
         return None
     written = {"option": visible(template.option, limit), "between": visible(template.between, limit)}
     return {"signs": template.signs, "columns": placeholders(template.text), **written}

@@ -34,8 +34,8 @@ class Table:
     is_open: bool = False
     note: str = ""
     has_traces: bool = True  # whether a last column names the rows behind a line; without it each figure says its name
-    file: str = ""  # under which `report --charts` writes it too; empty: it does not
-    n_in_all: int = 0  # rows that there are, where these are the first of them
+    file: str = ""  # the name under which `report --charts` writes it too; empty: it does not
+    n_in_all: int = 0  # number of all rows, if `rows` are the first of them
 
     def rest(self, most: int) -> str:
         """Says how many rows are printed if that is the first `most` of more. Empty if all are printed."""
@@ -97,7 +97,7 @@ class Block:
 
     task_id: str
     heading: str = ""  # of a part of the whole run
-    figure: str = ""  # of which its panels are a part where they are written as files; empty: its section's own
+    figure: str = ""  # the figure its panels belong to when written as files; empty: the section's own
     others: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom

@@ -13,7 +13,7 @@ COLOURS = (
     *("ink", "muted", "line", "first", "second", "third", "fourth", "fifth"),
     *("sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
-PAINT = {name: f"var(--{name})" for name in COLOURS}  # a colour of the page's theme, whichever it is
+PAINT = {name: f"var(--{name})" for name in COLOURS}  # a colour of the page's light or dark theme
 
 
 def number(field: str, **more: Any) -> Spec:

@@ -87,7 +87,7 @@ def shares(rows: Rows, all_names: Sequence[str], colours: Sequence[str], label: 
         "x2": to("end"),
         "color": names("part", scale=of(range(len(colours)), [PAINT[name] for name in colours])),
     }
-    # a hair of room between two parts, so that they part without their colours too
+    # a small gap between two parts, so that they are distinct without their colours too
     data = [{**row, "name": short[row["name"]], "end": max(row["start"], row["end"] - 0.006)} for row in rows]
     fields = {"name": "sample", "label": "label", "p_tau": "share of wordings"}
     height = max(90, 30 * len(all_names) + 46)

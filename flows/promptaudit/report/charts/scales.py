@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _PREFIXES = {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T"}
-# widths of ASCII from the space on, in thousandths of the font's size, in the fonts that a page is shown in
+# widths of ASCII characters from the space on, in thousandths of the font size, in the fonts of a page
 _IN_TEXT = """
 278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 556 278
 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833 722 778 667 778 722 667 611 722

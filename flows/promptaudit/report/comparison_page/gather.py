@@ -137,7 +137,7 @@ class Largest:
     row: Row
     label: str
     moved: str  # +0.226 [+0.186, +0.266]
-    figures: tuple[str, ...]  # from what to what, how sure
+    figures: tuple[str, ...]  # from what to what, and the uncertainty
     figure_id: str
     is_news: bool
     is_of_labels: bool  # whether `diagnose` has something to say of it
