@@ -62,7 +62,7 @@ class Frame:
         return f"<title>{escape(chr(10).join(lines), quote=False)}</title>"
 
     def channel(self, name: str, layer: Spec, row: Row) -> Any:
-        """Looks up a row's colour, shape, dash or size."""
+        """Looks up a row's value in a channel: its colour, shape, dash, size or opacity."""
         use = layer["encoding"].get(name)
         if use is None:
             return layer["mark"].get(name)

@@ -32,7 +32,7 @@ _NEEDED = ("spread_rule", "spread_rule_low", "spread_judge", "spread_judge_low",
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The figures that decide, rule less judge: rectified if people ruled on the judge's answers, else plain."""
+    """The figures that decide, rule less judge: rectified if rulings of people verify the judge, else plain."""
 
     spread_judge: float
     spread_judge_low: float
