@@ -43,13 +43,17 @@ def report(
     is_held: bool = True,
     warn: Callable[[str], None] | None = None,
 ) -> Path:
-    """Writes `report.html` about a run beside the published copy, and `reports/<run>.html`; returns the first.
+    """Writes `report.html` about a run beside the published copy, and `reports/<run>.html`.
 
-    Beside these a held warehouse's run has `reports/<run>.formats.html`; `warn` is told why where that one is missing.
+    Gives the path of the first.
 
-    The pages' hashes land and are sealed where the warehouse is held by the caller, so that `verify` knows them again.
+    A run of a held warehouse also gets `reports/<run>.formats.html`. If that page cannot be written, `warn` gets the
+    reason.
+
+    With `is_held` (the caller holds the warehouse) the pages' hashes land and are sealed, so that `verify` recognises
+    the pages.
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
-    Raises WarehouseError where nothing, or not this run, is published, or the page cannot be written.
+    Raises WarehouseError if nothing is published, or not this run, or if the page cannot be written.
     """
     from promptaudit.report.formats_page import write_formats_page
     from promptaudit.report.record import record
@@ -73,7 +77,6 @@ def report(
 
 
 def _as_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> list[str]:
-    """Returns the page with links to the pages about its rows that are there, and where it is long its further pages."""
     from promptaudit.report.page import render_parts
     from promptaudit.report.trace_pages import pages_of
 
@@ -90,21 +93,24 @@ def _data(warehouse: Warehouse, audit_run_id: str, text: Policy | None) -> Repor
 def as_written(
     warehouse: Warehouse, audit_run_id: str, text: Policy | None = None, *, is_below: bool = False, part: int = 1
 ) -> str:
-    """Returns a page of the report as `report` writes it; `is_below`: as it is kept in `reports/`."""
+    """Renders a page of the report as `report` writes it. With `is_below` it is the page kept in `reports/`."""
     pages = _as_pages(warehouse, audit_run_id, text)
     page = pages[min(part, len(pages)) - 1]
     return from_below(page) if is_below else page
 
 
 def from_below(page: str) -> str:
-    """Returns the page's links, from a folder below: what people said has no quote of its own, since it is escaped."""
+    """Changes the page's links to work from a folder below.
+
+    Quotes in recorded texts are escaped, so no text is changed.
+    """
     return page.replace('href="traces/', 'href="../traces/').replace('href="reports/', 'href="')
 
 
 def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Writes the papers' figures of a run, or the sections `only` names, into a folder as SVG, PDF, PNG and CSV.
+    """Writes the papers' figures of a run, or the sections named in `only`, into a folder as SVG, PDF, PNG and CSV.
 
-    Raises WarehouseError as `report` does, UsageError for a section without charts and where the extra `charts` is absent.
+    Raises WarehouseError as `report` does, and UsageError for a section without charts or without the extra `charts`.
     """
     if not is_installed("charts"):
         raise UsageError(needs_extra("report --charts", "charts"))
@@ -114,7 +120,7 @@ def charts_of(warehouse: Warehouse, audit_run_id: str, folder: Path, only: Seque
 
 
 def report_as(warehouse: Warehouse, audit_run_id: str, form: Form, text: Policy | None = None) -> str:
-    """Returns the report on a run as text: html (one page), md (for chat), csv (a line a figure).
+    """Renders the report on a run as text: html (one page), md (for chat) or csv (a line per figure).
 
     Raises WarehouseError as `report` does.
     """

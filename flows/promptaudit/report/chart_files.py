@@ -1,4 +1,4 @@
-"""Writes charts of a report as SVG, PDF and PNG, at a size and in colours that go into a paper, with their data as CSV.
+"""Writes charts of a report as SVG, PDF and PNG, in a paper's size and colours, with their data as CSV.
 
 Tables across tasks, which papers print, are written beside them (`table_files.py`).
 """
@@ -59,7 +59,7 @@ FIGURES: Mapping[str, str] = {
     "scoring": "hua-2025-rule-against-judge",
     "rankings": "hua-2025-rankings",
 }
-"""The sections that are figures of the three papers, and what their files are called."""
+"""Maps each section that is a figure of the three papers to the name of its files."""
 
 
 class _Chart(NamedTuple):
@@ -75,12 +75,13 @@ class _Key(NamedTuple):
 
 
 def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Writes the charts of the papers' figures into the folder, and tables across tasks; returns the files.
+    """Writes the charts of the papers' figures and the tables across tasks into the folder, and lists the files.
 
-    These are the charts of all tasks, also those that a page has no room for, in the colours of the light page. A chart is named
-    as in `FIGURES`, else after the section, and by what tells it from the others there. `only` names the sections by the anchors
-    of the page that are written instead. A file of that name is replaced. Raises UsageError for a section without charts,
-    WarehouseError where the folder or a file cannot be written.
+    All tasks have their charts, also those that a page has no room for, in the colours of the light page. A chart is
+    named as in `FIGURES`, else after the section, followed by what distinguishes it from other charts of the section.
+    `only` names sections, by their anchors on the page, to write instead, without the tables. A file of the same name
+    is replaced. Raises UsageError for a section without charts, WarehouseError if the folder or a file cannot be
+    written.
     """
     with unlimited():
         content = sections(data)
@@ -117,17 +118,17 @@ class Chart:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        """Writes the chart as SVG, or by the ending of the file as PDF or PNG, which the extra `charts` makes."""
+        """Writes the chart as PDF or PNG if the path ends so (needs the extra `charts`), otherwise as SVG."""
         save(self.svg, Path(path))
 
 
 def chart_of(drawing: Drawing) -> Chart:
-    """Makes a drawing of the page a chart of its own, in the colours of the light page, without a legend."""
+    """Turns a drawing of the page into a chart of its own, in the colours of the light page, without a legend."""
     return Chart(_as_svg(drawing.source, (), _colours()))
 
 
 def save(svg: str, path: Path) -> Path:
-    """Writes an SVG as PDF or PNG if the file ends so, and as it is otherwise.
+    """Writes an SVG as PDF or PNG if the path ends so, otherwise as SVG.
 
     Raises UsageError without the extra `charts`, WarehouseError if the file cannot be written.
     """
@@ -159,7 +160,6 @@ def _write_tables(everything: Sequence[DrawnSection], folder: Path) -> list[Path
 
 
 def _charts(section: DrawnSection) -> Iterator[_Chart]:
-    """Yields the charts of a section; those of one figure are told apart by their names."""
     for figure, blocks in _by_figure(section.blocks).items():
         drawn = [
             (block, panel, panel.drawing)
@@ -174,7 +174,7 @@ def _charts(section: DrawnSection) -> Iterator[_Chart]:
 
 
 def _free(stem: str, taken: set[str]) -> str:
-    """Returns a name that no other chart has, with a number behind it where names are alike in plain letters, and takes it."""
+    # a number follows where two names become the same in plain letters
     numbered = (f"{stem}-{place}" for place in count(2))
     free = stem if stem not in taken else next(each for each in numbered if each not in taken)
     taken.add(free)
@@ -182,7 +182,7 @@ def _free(stem: str, taken: set[str]) -> str:
 
 
 def _names(panels: Sequence[Sequence[str]]) -> list[str]:
-    """Returns what panels are called: task, name and respect as far as they tell them apart, the detail where they do not."""
+    # task, name and respect as far as they differ between panels, and the detail if they do not suffice
     told = [place for place in range(3) if len({about[place] for about in panels}) > 1]
     if len({about[:3] for about in panels}) < len(panels):
         told.append(3)
@@ -197,13 +197,13 @@ def _by_figure(blocks: Sequence[Block]) -> dict[str, list[Block]]:
 
 
 def _file_name(*names: str) -> str:
-    """Returns names as one that every file system takes: letters and digits of ASCII, and hyphens."""
+    # ASCII letters, digits and hyphens, which every file system takes
     parts = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") for name in names)
     return "-".join(part for part in parts if part)[:MOST_NAME].strip("-")
 
 
 def _colours() -> dict[str, str]:
-    """Returns the colours of the light page by their names: the first rule of its style."""
+    # the light page's colours are in the first rule of the style
     text = STYLE.read_text("utf-8")
     return dict(_COLOUR.findall(text[: text.index("}")]))
 
@@ -228,7 +228,7 @@ def _as_svg(source: Source, legend: Sequence[tuple[str, str]], colours: Mapping[
 
 
 def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
-    """Yields the keys of each line of a legend; one that is wider than the chart goes on in lines of its own."""
+    # an entry that is wider than the chart continues in lines of its own
     line: list[_Key] = []
     place = PADDING
     for colour, meaning in legend:
@@ -244,7 +244,6 @@ def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Returns a text in pieces that fit beside a patch of colour."""
     most = WIDTH - 2 * PADDING - KEY - 4
     pieces: list[str] = []
     for word in text.split(" "):
@@ -268,7 +267,7 @@ def _legend(keys: Sequence[_Key], top: int) -> str:
 
 
 def _as_csv(drawn: Sequence[Row]) -> str:
-    """Returns what is drawn, a row a mark, at full precision; `figure` is the name that `trace` takes, where a mark has one."""
+    # a row per mark, at full precision; `figure` is the name that `trace` takes
     out = io.StringIO()
     rows, names = CsvRows(out), list(dict.fromkeys(name for row in drawn for name in row))
     rows.row(names)

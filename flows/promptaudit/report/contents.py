@@ -1,4 +1,4 @@
-"""The page as a list of sections, in its order: a new one is an object in a file of `sections/`, its query, and a line here."""
+"""Lists the sections of the page in order. A new one needs an object in `sections/`, its query, and a line here."""
 
 from __future__ import annotations
 

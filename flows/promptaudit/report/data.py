@@ -1,4 +1,4 @@
-"""What a report says of one run, as plain rows of the published marts."""
+"""Holds what a report prints about one run, as plain rows of the published marts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportData:
-    """What several parts of the page read has a field of its own, each list of rows what the query of its name gives.
+    """Rows of one run.
 
-    What sections ask besides is `data["name"]`, by the name of the query.
+    What several parts of the page read has its own field, filled by the query of the same name.
+
+    Rows that only sections ask for are in `data["name"]`, by the name of their query.
     """
 
     run: Row
@@ -52,18 +54,18 @@ class ReportData:
     _by_task: dict[str, dict[str, list[Row]]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> list[Row]:
-        """Returns the rows of a query that a section names; raises KeyError of one that none does."""
+        """Looks up the rows of a query that a section names. Raises KeyError if no section names it."""
         return self.of_sections[name]
 
     def of_task(self, name: str, task_id: str) -> list[Row]:
-        """Finds the rows of such a query that are about a task."""
+        """Finds the rows of a section's query that are about a task."""
         if name not in self._by_task:
             self._by_task[name] = by(self[name], "task_id")
         return self._by_task[name].get(task_id, [])
 
     @property
     def reference_models(self) -> dict[str, str]:
-        """Maps each model that answers by chance or errs on purpose to which of the two it does: random or noisy."""
+        """Maps each model that answers by chance or errs on purpose to its kind: random or noisy."""
         return {row["model_id"]: row["kind"] for row in self.references}
 
     @property
@@ -73,5 +75,5 @@ class ReportData:
 
     @property
     def word(self) -> str:
-        """What this run's variants are called in a sentence: wording or prompt."""
+        """The word for this run's variants in a sentence: wording or prompt."""
         return word_for(self.variants)

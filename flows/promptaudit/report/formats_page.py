@@ -1,7 +1,7 @@
-"""Writes the page about a run's newest format validation: what Great Expectations' data docs say of its kept result.
+"""Writes the page about a run's newest format validation, from Great Expectations' data docs on its kept result.
 
-Their templates print words as they are, and pages of theirs ask other hosts for scripts and styles. So the templates are
-given tokens in place of words, and of what they print plain elements and text stay; the words then return, escaped.
+Their templates print texts unescaped, and their pages load scripts and styles from other hosts. So the templates get
+tokens in place of texts, only plain elements and text are kept of what they print, and then the texts return, escaped.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from promptaudit.warehouse.duckdb_file import rows_of
 
 TEMPLATE = "formats_page.html.j2"
 HARMLESS = re.compile("[a-z_]*")
-"""The words that are no markup, and are the names of expectations and columns."""
+"""Matches the texts without markup: names of expectations and columns."""
 ELEMENTS = {"h5": "h2", "h6": "h3"} | {
     name: name for name in ("br", "div", "p", "span", "strong", "table", "tbody", "td", "th", "thead", "tr")
 }
-"""The elements that stay, and as which."""
+"""Maps each element that is kept to the element it becomes."""
 CLASSES = {"badge": "badge", "table-responsive": "scroll"}
 SIGNS = {
     "fa-check-circle": '<span class="passed" role="img" aria-label="passed">✓</span>',
@@ -45,9 +45,11 @@ SIGNS = {
 def write_formats_page(
     warehouse: Warehouse, audit_run_id: str, warn: Callable[[str], None] | None = None
 ) -> dict[Path, str]:
-    """Writes the page of a run where it is not the newest result's; returns it with its path, empty where none was written.
+    """Writes the page of a run if it is not current.
 
-    A page that cannot be made is no error: `warn` is told in a line, and the page of an older result is removed.
+    Maps its path to the page; empty if none was written.
+
+    A page that cannot be made is not an error: `warn` gets the reason in a line, and an older result's page is removed.
     """
     path = warehouse.places.formats_page(audit_run_id)
     row = newest_validation(warehouse, audit_run_id)
@@ -66,13 +68,16 @@ def write_formats_page(
 
 
 def newest_validation(warehouse: Warehouse, audit_run_id: str) -> Row | None:
-    """Returns the newest validation of a run that is published; None where none is."""
+    """Finds the newest published validation of a run; None without one."""
     with warehouse.published.connect() as con:
         return next(iter(rows_of(con, query("newest_validation"), run=audit_run_id)), None)
 
 
 def page_of(row: Row, audit_run_id: str) -> str:
-    """Returns a validation as a page of its own: no script, nothing from elsewhere. Raises ChildEnded where none is made."""
+    """Renders a validation as a page of its own, without scripts or anything loaded from elsewhere.
+
+    Raises ChildEnded if Great Expectations makes no page.
+    """
     words = Words()
     result = json.loads(row["result"])
     request = {
@@ -101,7 +106,7 @@ def page_of(row: Row, audit_run_id: str) -> str:
 
 
 def _is_current(warehouse: Warehouse, audit_run_id: str, row: Row, path: Path) -> bool:
-    """Returns whether the page is as it was written of this result."""
+    # the page has landed and is about this result
     if not path.is_file():
         return False
     page = path.read_bytes()
@@ -115,19 +120,19 @@ def _is_current(warehouse: Warehouse, audit_run_id: str, row: Row, path: Path) -
 
 
 class Words:
-    """Words of other people, and the tokens that stand for them: letters and digits that nobody can guess."""
+    """Keeps texts and the tokens that replace them: letters and digits that nobody can guess."""
 
     def __init__(self) -> None:
         self._mark = f"w{secrets.token_hex(8)}"
         self._words: list[str] = []
 
     def token(self, word: str) -> str:
-        """Returns the token of a word."""
+        """Makes a token for a text."""
         self._words.append(word)
         return f"{self._mark}x{len(self._words) - 1:06d}"
 
     def hidden(self, value: Any) -> Any:
-        """Returns JSON with tokens in place of all text that is no harmless word."""
+        """Replaces all text in JSON by tokens, except harmless words."""
         if isinstance(value, str):
             return value if HARMLESS.fullmatch(value) else self.token(value)
         if isinstance(value, Mapping):
@@ -135,12 +140,12 @@ class Words:
         return [self.hidden(part) for part in value] if isinstance(value, list) else value
 
     def shown(self, text: str) -> str:
-        """Returns text as HTML, escaped, with the words in place of their tokens."""
+        """Escapes text as HTML and puts the original texts in place of their tokens."""
         return re.sub(f"{self._mark}x([0-9]{{6}})", lambda match: said(self._words[int(match[1])]), escape(text))
 
 
 class _Plain(HTMLParser):
-    """Writes HTML anew with the elements of ELEMENTS alone, and of their attributes classes of our own."""
+    # writes HTML anew with only the elements of ELEMENTS; of attributes it keeps `hidden` and our own classes
 
     def __init__(self, words: Words) -> None:
         super().__init__()
@@ -170,7 +175,7 @@ class _Plain(HTMLParser):
 
 
 def plain(html: str, words: Words) -> Markup:
-    """Returns HTML without anything that could run or ask for something, its tokens replaced by the words."""
+    """Writes HTML without anything that could run or load something, with the texts in place of their tokens."""
     parser = _Plain(words)
     parser.feed(html)
     parser.close()

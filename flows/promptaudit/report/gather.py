@@ -21,7 +21,10 @@ OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.que
 
 
 def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> ReportData:
-    """Returns everything the report prints, texts as `text` says; raises WarehouseError where the run is not published."""
+    """Gathers all that the report prints, with texts by the policy `text`.
+
+    Raises WarehouseError if the run is not published.
+    """
     with warehouse.published.connect() as con:
         copy = Copy(con, warehouse, audit_run_id, Texts(text))
         return _gathered(copy, warehouse, gather_answers(con, audit_run_id, copy.texts))
@@ -47,7 +50,7 @@ def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportD
 
 
 def _unquoted(copy: Copy, warehouse: Warehouse, compared: list[Row]) -> list[Row]:
-    """Returns the measures that were compared, with reasons that quote no text which is left out."""
+    # reasons may quote a text that is left out
     if all(copy.texts.of(row["task_id"]) != "none" for row in compared):
         return compared
     recorded = query("recorded_changes")

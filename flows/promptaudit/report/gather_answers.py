@@ -1,4 +1,4 @@
-"""Gathers the answers of a grid from the published marts: those to the samples whose answers differ most."""
+"""Gathers the answers of a grid from the published marts, for the samples whose answers differ most."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_FIELDS = 20_000  # characters of the columns that a prompt puts in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCell:
-    """How a sample was shown under a variant: what of it was otherwise than in the data."""
+    """How a sample was shown under a variant, where it differed from the data."""
 
     task_id: str
     sample_id: str
@@ -37,7 +37,7 @@ class ShownCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCells:
-    """Such cells, in the order of a grid's ranks; `is_whole` where they are all whose prompts are known as they were sent."""
+    """Cells in the order of a grid's ranks. `is_whole` is true if they are all cells whose sent prompts are known."""
 
     cells: tuple[ShownCell, ...] = ()
     is_whole: bool = True
@@ -45,7 +45,7 @@ class ShownCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridAnswers:
-    """The answers that a grid may hold. Ranks count samples from 0, the largest disagreement first."""
+    """The answers that a grid may hold. Ranks number the samples from 0, the largest disagreement first."""
 
     samples: list[Row]  # a row a rank
     answers: pl.DataFrame  # sorted by rank, prompt variant and repetition
@@ -55,7 +55,7 @@ class GridAnswers:
 
 
 def gather_answers(con: Connection, audit_run_id: str, texts: Texts) -> GridAnswers:
-    """Returns the answers to the most sensitive samples of each model, task and strategy; texts as long as `texts` says."""
+    """Gathers answers to the most sensitive samples of each model, task and strategy. `texts` limits their length."""
     run = {"run": audit_run_id}
     samples = rows_of(con, query("grid_samples"), **run, most_answers=MOST_ANSWERS, most_counted=MOST_COUNTED)
     keys = {
@@ -82,16 +82,16 @@ AT_ONCE = 1_000
 
 
 def changes_each_sample(variant: Row) -> bool:
-    """Returns whether a variant shows each sample in its own way, so that its messages with open placeholders are not all of it.
+    """Checks whether a variant shows each sample in its own way, beyond filling the open placeholders of its messages.
 
-    Imports may say of what kind a variant is without its setting.
+    Imported variants may have a kind (`variation`) without a setting.
     """
     setting = variant["setting"]
     if setting is None:
         return variant["variation"] in ("option_order", "label_order", "input_noise", "crossed")
     try:
         return is_of_each_sample(json.loads(setting))
-    except NOT_THERE:  # what stands in a copy may be somebody else's
+    except NOT_THERE:  # a copy may be another person's
         return False
 
 
@@ -104,7 +104,7 @@ def gather_shown(
     answers: pl.DataFrame,
     variants: Sequence[Row],
 ) -> ShownCells:
-    """Returns how samples were shown in the answers of a grid, as many cells as a page may have room for."""
+    """Gathers how samples were shown in the answers of a grid, as many cells as a page may have room for."""
     changed = {row["prompt_variant_id"] for row in variants if changes_each_sample(row)}
     changed -= {row["prompt_variant_id"] for row in variants if texts.of(row["task_id"]) == "none"}
     if not changed:
@@ -134,7 +134,7 @@ def gather_shown(
 
 
 def _first_answers(samples: Sequence[Row], answers: pl.DataFrame, variants: Collection[str]) -> list[Row]:
-    """One answer to each sample under each of these variants, whichever model gave it, in the order of the ranks."""
+    # one answer per sample and variant, from any model, in the order of the ranks
     wanted = answers.filter(answers["prompt_variant_id"].is_in(list(variants)))
     first: dict[tuple[str, str, str], Row] = {}
     for row in wanted.select("rank", "prompt_variant_id", "repetition", "prediction_id").iter_rows(named=True):

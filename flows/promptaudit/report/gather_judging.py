@@ -1,4 +1,4 @@
-"""Gathers what scoring methods and judges made of a run's answers; nothing where the run has no such thing."""
+"""Gathers what scoring methods and judges ruled on a run's answers. Empty if the run has neither."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LABELS, PEOPLE = "label_match", "people"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingData:
-    """Rows of the marts of scoring and judging: each list is what the query of its name gives."""
+    """Rows of the marts of scoring and judging. Each list comes from the query of the same name."""
 
     spreads: list[Row] = field(default_factory=list)
     comparisons: list[Row] = field(default_factory=list)
@@ -27,7 +27,7 @@ class JudgingData:
 
     @property
     def errors(self) -> dict[tuple[str, str], str]:
-        """Returns for each task and judge how often it is wrong on each kind of control, in words."""
+        """Maps each task and judge to a phrase on how often the judge is wrong on each kind of control."""
         rates: dict[tuple[str, str], list[str]] = {}
         for row in self.controls:
             rate = percent(row["error_rate"]) if row["n_scored"] else "none read"
@@ -36,12 +36,12 @@ class JudgingData:
 
 
 def comparisons(ask: Ask) -> list[Row]:
-    """Returns rule against judge of one run."""
+    """Asks for the comparisons of rules with judges in one run."""
     return ask(query("comparisons"))
 
 
 def gather_judging(ask: Ask) -> JudgingData:
-    """Returns the rows of one run; none where answers are only matched with labels."""
+    """Gathers the rows of one run. They are empty if answers are only matched with labels."""
     spreads = ask(query("spreads"))
     tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
     agreements = ask(query("agreement"))  # people may have ruled where no judge has
@@ -60,10 +60,10 @@ def gather_judging(ask: Ask) -> JudgingData:
 
 
 def is_judge(method: str) -> bool:
-    """Returns whether a scoring method is a judge."""
+    """Checks whether a scoring method is a judge."""
     return method.startswith("judge:")
 
 
 def is_rule(method: str) -> bool:
-    """Returns whether a scoring method is a rule: no judge, and not the majority of the persons who ruled."""
+    """Checks whether a scoring method is a rule: neither a judge nor the majority of the persons who ruled."""
     return method != PEOPLE and not is_judge(method)

@@ -1,4 +1,7 @@
-"""Writes our scripts and their data into pages, whose policy names each script by its hash: nothing else on a page can run."""
+"""Writes our scripts and their data into pages.
+
+The page's policy names each script by hash, so that no other can run.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-# in JSON only strings hold these: written so, no data can end a script element or open a comment in it
+# in JSON only strings hold these; escaped, no data can end a script element or open a comment in it
 _ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 
 
@@ -25,7 +28,7 @@ class Script:
 
 @functools.cache
 def inline(path: Path) -> Script:
-    """Returns a script of ours as it stands in a page; raises ValueError where it would end early inside one."""
+    """Reads a script of ours for use inside a page. Raises ValueError if it would end early there."""
     text = path.read_text(encoding="utf-8")
     if any(end in text.lower() for end in ("</script", "<!--")) or {"\r", "\0"} & set(text):
         msg = "the script would end early inside a page"
@@ -36,7 +39,7 @@ def inline(path: Path) -> Script:
 
 
 def as_json(data: object) -> Markup:
-    """Returns data as the text of a script element of JSON; raises ValueError on what JSON has no word for."""
+    """Writes data as JSON for a script element. Raises ValueError for NaN and infinities, which JSON cannot express."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.encode("utf-8", "backslashreplace").decode()
     return Markup(text.translate(_ESCAPES))  # noqa: S704 - escaped above

@@ -38,15 +38,17 @@ SECTION_OF = {
     "micro_f1": "accuracy_by_variant",
     "invalid_rate": "answer_formats",
 }
-"""Where the figure of the worst group has its section, by its measure."""
+"""Maps each measure to the section with the figure of the worst group."""
 NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
 
 
 def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
-    """Returns the page as text, whole. Data reach the template as values: escaped, made visible, isolated; never as markup.
+    """Renders the whole page as text.
 
-    Of a run of many tasks it has the charts and tables of those whose answers depend most on the wording.
-    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) about which a page lies at `<base>traces/<run>/<row>.html`.
+    The template escapes, isolates and makes visible all data, never taking it as markup.
+
+    For a run of many tasks the page has the charts and tables of the tasks whose answers depend most on the wording.
+    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) that have a page at `<base>traces/<run>/<row>.html`.
     """
     content = sections(data)
     page = ""
@@ -61,7 +63,7 @@ def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str 
 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
-    """Returns the report's page and, where there are many tasks, further pages (`parts.py`), which link to each other."""
+    """Renders the report's page and, if there are many tasks, further pages. The pages link to each other."""
     content = sections(data)
     pages: list[str] = []
     for most in page_size.fewer(page_size.MOST_GROUPS):
@@ -79,7 +81,7 @@ def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> l
 
 
 def _parts(data: ReportData, content: Content, most: int) -> list[frozenset[str]]:
-    """Returns the tasks of each page; what is of no task of the scorecard is on all of the run, and stands on the first."""
+    # blocks of the whole run, or of a task that the scorecard lacks, stand on the first page
     first, *others = parted(data.scorecard, {row["model_id"] for row in data.references}, most)
     known = first.union(*others)
     rest = frozenset(block.task_id for section in content.measured for block in section.blocks) - known
@@ -148,7 +150,7 @@ def _looked_at(shown: Sequence[DrawnSection]) -> list[DrawnSection]:
 
 
 def _scorecard(data: ReportData) -> list[Row]:
-    """Returns the rows there is room for, in their order: those whose answers depend most on the wording."""
+    # the rows whose answers depend most on the wording, in their original order
     references = {row["model_id"] for row in data.references}
     ranked = sorted(
         range(len(data.scorecard)),
@@ -162,18 +164,16 @@ def _scorecard(data: ReportData) -> list[Row]:
 
 
 def _scorecard_finding(data: ReportData) -> str:
-    """Returns between which two groups sensitivity lies, in a sentence."""
     return ends(data, "Sensitivity", data.scorecard, "sensitivity")
 
 
 def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
-    """Returns the measures that the scorecard has a column for, where it has rows."""
     return [column for column in scorecard_columns() if column.scorecard is not None] if scorecard else []
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which of the report's pages one is, from 1, and the tasks of each."""
+    """One of the report's pages: its place, from 1, and the tasks of each page."""
 
     place: int
     tasks: list[frozenset[str]]
@@ -181,7 +181,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """The sections of a report: before the scorecard, after it, and the measures that they print."""
+    """The sections of a report, before and after the scorecard, and the measures that they print."""
 
     first: list[DrawnSection]
     of_run: list[DrawnSection]
@@ -189,17 +189,17 @@ class Content:
     measures: tuple[run.Measure, ...]
 
     def of(self, tasks: frozenset[str] | None) -> Content:
-        """Returns it with what is measured of these tasks; None: of all."""
+        """Keeps only the measured sections' blocks on these tasks; None: on all."""
         return self if tasks is None else dataclasses.replace(self, measured=only(self.measured, tasks))
 
     @property
     def others(self) -> list[DrawnSection]:
-        """Returns everything after the scorecard."""
+        """All sections after the scorecard."""
         return [*self.of_run, *self.measured]
 
 
 def sections(data: ReportData) -> Content:
-    """Returns every section that has a chart or a table of figures, in the page's order."""
+    """Draws every section that has a chart or a table of figures, in the page's order."""
     of_run = {section.name: section.drawn(data) for section in OF_RUN}
     of_run = {name: section for name, section in of_run.items() if section.blocks}
     measures = (
@@ -220,7 +220,7 @@ def sections(data: ReportData) -> Content:
 
 
 def scope(data: ReportData) -> list[str]:
-    """Returns what was asked and what came back, in a few sentences."""
+    """Says in a few sentences what was asked and how much came back."""
     card: list[Row] = data.scorecard
     if not card:
         return ["Nothing of this run has been measured yet."]

@@ -1,4 +1,4 @@
-"""Keeps a page small: as many rows a table as fit, and charts and tables of as many tasks."""
+"""Keeps a page small: as many rows per table as fit, and charts and tables of as many tasks."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from promptaudit.warehouse import Row
 
 PAGE_BYTES = 5_000_000
 GRID_BYTES = 1_500_000
-"""What of it is kept for the answers grid: everything else has the rest."""
+"""The bytes of a page that are kept for the answers grid. All other parts share the rest."""
 
 ROWS = (100, 40, 20, 10)
-"""How many rows a table may have: the first of these with which the page fits."""
+"""How many rows a table may have. The first number with which the page fits is used."""
 
 Draw = Callable[[int], str]
 
 
 def fits(page: str) -> bool:
-    """Returns whether a page without its answers grid is small enough."""
+    """Checks whether a page without its answers grid is small enough."""
     return len(page.encode()) <= PAGE_BYTES - GRID_BYTES
 
 
 def drawn_to_fit(draw: Draw, rows: Sequence[int] = ROWS) -> tuple[str, int]:
-    """Returns the page that `draw` makes with the most rows a table with which it fits, and these; else with the fewest."""
+    """Draws the page with the most rows per table that fit, and gives both; if none fits, with the fewest."""
     page = ""
     for most in rows:
         page = draw(most)
@@ -35,21 +35,24 @@ def drawn_to_fit(draw: Draw, rows: Sequence[int] = ROWS) -> tuple[str, int]:
 
 
 def fewer(groups: int) -> Iterator[int]:
-    """Yields how many models, tasks and strategies a page may tell of: so many, and where that is too large fewer."""
+    """Yields numbers of groups (model, task and strategy) for a page to try: `groups`, then half as many, down to 1."""
     while groups:
         yield groups
         groups //= 2
 
 
-MOST_GROUPS = 36  # models and strategies of tasks that a page tells of, beside 0.9 MB of script
+MOST_GROUPS = 36  # groups of model, task and strategy on a page, beside 0.9 MB of script
 
 
 def parted(
     scorecard: Sequence[Row], references: Collection[str] = (), most_groups: int | None = None
 ) -> list[frozenset[str]]:
-    """Returns the tasks of each page, those with the highest sensitivity first; no task stands on two pages.
+    """Distributes the tasks over pages, highest sensitivity first.
 
-    The sensitivity of `references`, models that answer by chance or err on purpose, counts only where there is no other.
+    No task stands on two pages.
+
+    The sensitivity of `references`, models that answer by chance or err on purpose, counts only if a task has no other
+    model.
     """
     by_name = by(scorecard, "task_id")
     n_pages = max(1, math.ceil(len(scorecard) / (most_groups or MOST_GROUPS)))
@@ -71,7 +74,7 @@ def _worst(rows: Sequence[Row], references: Collection[str]) -> float:
 
 
 def only(sections: Sequence[DrawnSection], tasks: frozenset[str]) -> list[DrawnSection]:
-    """Returns the sections with what they say of these tasks; none that says something of others alone."""
+    """Keeps the sections' blocks on these tasks, and drops sections that have blocks only on other tasks."""
     kept = [
         dataclasses.replace(section, blocks=[block for block in section.blocks if block.task_id in tasks])
         for section in sections

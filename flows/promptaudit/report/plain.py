@@ -1,4 +1,4 @@
-"""The report without a page: as Markdown for chat, as CSV for spreadsheets."""
+"""Writes the report without a page: as Markdown for chat, as CSV for spreadsheets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _NAMED = ("audit_run_id", "model_id", "task_id", "strategy")
 
 
 def markdown(data: ReportData) -> str:
-    """Returns the verdict, what changed, the format checks, a compact scorecard, a table of each section; names in code spans."""
+    """Writes the verdict, changes, format checks, a compact scorecard and a table per section as Markdown.
+
+    Names stand in code spans.
+    """
     run = data.run
     lines = [f"## {code(cut(run['audit_id'], NAME))}", ""]
     lines += [f"{code(run['origin'])} of {when(run['started_at'])}, run {code(run['audit_run_id'])}", ""]
@@ -53,7 +56,7 @@ def markdown(data: ReportData) -> str:
 
 
 def opening(summary: Summary) -> list[str]:
-    """Returns the outcome, what changed, what is worst and the next command, a sentence each."""
+    """Lists sentences on the outcome, the changes, the worst group and the next command."""
     outcome = summary.outcome
     lines = [
         *(f"Not read: {sentence}." for sentence in summary.first),
@@ -92,7 +95,7 @@ def _figure(of: Traced, column: MartColumn) -> Printed:
 
 
 def _section(section: DrawnSection) -> list[str]:
-    """Returns a heading, findings, and of each task the first table."""
+    # a heading, the findings, and the first table of each task
     lines: list[str] = []
     for block in section.blocks:
         tables = [own for own in block.tables if own.rows][:1]
@@ -113,7 +116,7 @@ def _table(own: Table) -> list[str]:
 
 
 def _cell(printed: Printed) -> str:
-    """Returns a cell with its best figures in bold, where its words are plain enough for that."""
+    # the best figures are in bold, if the cell's text is plain enough for that
     words = shown(plain(printed))
     whole, of_it = cell(words), parts(printed)
     if whole != words or not any(isinstance(part, Cell) and part.is_strong for part in of_it):
@@ -126,16 +129,17 @@ def _rest(n: int) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    """Returns a sentence of ours that may hold names: as it is while it is plain."""
+    # a sentence of ours may hold names, so it is escaped unless it is plain
     whole = text.rstrip(".;")
     return cell(whole) + text[len(whole) :]
 
 
 def figures_csv(data: ReportData) -> str:
-    """Returns a line a figure of the scorecard and of the sections' tables and notes, each once, at full precision; empty: NULL.
+    """Writes a line per figure of the scorecard and of the sections' tables and notes, each once.
 
-    `of` holds what further makes its row the only one (`gold_label=red; …`), `measure` is mart and column. Names have
-    what is invisible written out, and where a spreadsheet would take one for a formula, an apostrophe before it.
+    Figures have full precision; NULL is empty. `of` holds the further columns that identify the row (`gold_label=red;
+    …`), `measure` is mart and column. Invisible characters in names are written out, and a name that a spreadsheet
+    would take for a formula gets an apostrophe before it.
     """
     with undrawn():
         content = sections(data)
@@ -161,7 +165,7 @@ def figures_csv(data: ReportData) -> str:
 
 
 def _figures(data: ReportData, rows: list[tuple[Printed, ...]]) -> Iterator[Cell]:
-    """Figures that have a row behind them; the ends of an interval stand in the line of their figure."""
+    # the ends of an interval stand in the line of their figure
     for row in data.scorecard[:MOST_SCORECARD]:
         of = Traced("rpt_audit", row)
         yield from (of.measure(column) for column in scorecard_columns() if column.name in row)

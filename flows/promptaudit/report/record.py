@@ -1,4 +1,4 @@
-"""Lands the hashes of a report's pages, sealed, so that `verify` knows a page again however the marts have changed since."""
+"""Lands and seals the hashes of a report's pages, so that `verify` recognises a page after the marts have changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def held_if_free(warehouse: Warehouse, progress: Progress) -> Iterator[bool]:
-    """Holds the warehouse while a page is written, and yields whether it does: a lake is never held, nor what a run holds."""
+    """Tries to hold the warehouse while a page is written, and yields whether it does.
+
+    It does not hold a lake, or a warehouse that a run holds already.
+    """
     if warehouse.published.lake is not None:
         yield False
         return
@@ -36,7 +39,7 @@ def held_if_free(warehouse: Warehouse, progress: Progress) -> Iterator[bool]:
 
 
 def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) -> None:
-    """Lands a row for each page by its name; nothing where there is a published copy alone."""
+    """Lands a row for each page under its name. Does nothing if there is only a published copy."""
     if not warehouse.exists():
         return
     rows = [
@@ -49,5 +52,5 @@ def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) ->
 
 
 def page_sha256(page: bytes) -> str:
-    """Returns the hash that a page is known by."""
+    """Hashes a page with SHA-256, as hex."""
     return hashlib.sha256(page).hexdigest()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OutcomeState = Literal["passed", "failed", "not measured", "no gate"]
 
-ID = 12  # as many characters of a run's id as tell it from any other
+ID = 12  # characters of a run's id that distinguish it from others
 MOST_RULES = 4  # named
 NAME = 60  # characters of a name in a sentence
 RULE = 160
@@ -41,7 +41,10 @@ WORDS: Mapping[OutcomeState, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the gate says of the run, in a word and a sentence; `rules` are those that failed, or else could not be measured."""
+    """The gate's outcome for the run, in a word and a sentence.
+
+    `rules` are the failed ones, or else the unmeasured ones.
+    """
 
     state: OutcomeState
     word: str
@@ -51,9 +54,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the first minute needs of a run. All texts are cut and safe to print; a page escapes them as any other text.
+    """The summary of a run at the head of its report.
 
-    Groups of which most answers could not be read, where another reader would read them, are never the worst.
+    All texts are cut and safe to print, but a page must escape them.
+
+    A group is never the worst if most of its answers could not be read and another reader would read them.
     """
 
     audit_run_id: str
@@ -71,19 +76,19 @@ class Summary:
 
     @property
     def first(self) -> tuple[str, ...]:
-        """Returns what has to be known before any figure: whose figures the reader of their answers made."""
+        """Sentences that must come before any figure: tasks with groups of which most answers could not be read."""
         return tuple(each.sentence for each in self.unread if each.groups)
 
 
 def summary_of(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> Summary:
-    """Returns the summary of a published run, from a few small queries; raises WarehouseError where it is not published."""
+    """Sums up a published run from a few small queries. Raises WarehouseError if the run is not published."""
     with warehouse.published.connect() as con:
         copy = Copy(con, warehouse, audit_run_id, Texts(text))
         return summarise(copy, gate_of(warehouse, copy.run), {})
 
 
 def gate_of(warehouse: Warehouse, run: Row) -> GateResult | None:
-    """Returns what the gate says of a run, its age left aside; None without its landed row."""
+    """Checks a run against the gate, ignoring the run's age; None if the check cannot be made."""
     from promptaudit.gate.check import check_run
 
     try:
@@ -93,7 +98,7 @@ def gate_of(warehouse: Warehouse, run: Row) -> GateResult | None:
 
 
 def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[Row]]) -> Summary:
-    """Returns the summary of the run of an open copy; `gathered` are rows of queries that were asked already, by their names."""
+    """Sums up the run of an open copy. `gathered` are rows of queries that were asked already, by query name."""
 
     def rows(name: str) -> list[Row]:
         return gathered[name] if name in gathered else copy(query(name))
@@ -127,7 +132,7 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
 
 
 def _better(copy: Copy, scorecard: Sequence[Row]) -> str | None:
-    """A wording that is better than the original, of what is audited and can be read; the surest."""
+    # the surest wording of a group that is audited and can be read
     known = {(row["model_id"], row["task_id"], row["strategy"]) for row in scorecard}
     better = (wording for wording in rows_as(Wording, copy(sql("query.choice", "wordings"))) if wording.is_better)
     for wording in sorted(better, key=lambda each: -each.gain_low):
@@ -138,7 +143,7 @@ def _better(copy: Copy, scorecard: Sequence[Row]) -> str | None:
 
 
 def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
-    """A sample that was answered otherwise on the night before, of what regressed most, or else of the worst group's labels."""
+    # what regressed most, or else the labels of the worst group
     wanted = (worst.model_id, worst.task_id, worst.strategy)
     verdict = "changed" if worst.before is None else "regressed"
     rows = (
@@ -155,7 +160,6 @@ def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
 
 
 def _strategies(worst: Worst, scorecard: Sequence[Row]) -> list[str]:
-    """Returns the strategies that the worst figure is of."""
     if worst.strategy is not None:
         return [worst.strategy]
     group = (worst.model_id, worst.task_id)
@@ -191,7 +195,7 @@ def _of(state: OutcomeState, reason: str, rules: Sequence[RuleResult] = ()) -> O
 
 
 def _reason(rule: RuleResult) -> str:
-    """Returns what a rule found, a run's id cut to what tells it from any other."""
+    # a run's id is cut to as many characters as distinguish it from others
     return rule.reason if rule.base_run_id is None else rule.reason.replace(rule.base_run_id, rule.base_run_id[:ID])
 
 
@@ -200,7 +204,7 @@ def _rules(n: int) -> str:
 
 
 def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: Sequence[Row]) -> str:
-    """Returns the command that helps on: to go on with the run, to measure what was not, to see what made the worst group so."""
+    # go on with the run, measure what was not measured, or see what made the worst group so
     name = run["audit_run_id"][:ID]
     if run["state"] != "complete":
         return command("run", run["audit_id"]) if run["origin"] == "run" else command("report", name)
@@ -222,12 +226,12 @@ def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: 
 
 
 def diagnosis_of(run: str, model_id: str, task_id: str, strategy: str | None) -> str:
-    """Returns the command that says what makes a group of a run so; a name that cannot be typed as it is printed is left out."""
+    """Writes the command that diagnoses a group of a run. A name that is not printed as it is typed is left out."""
     options = (("--model", model_id), ("--task", task_id), ("--strategy", strategy))
     typed = [(option, name) for option, name in options if name is not None and shown(name) == name]
     return command("diagnose", run, *(part for option in typed for part in option))
 
 
 def command(verb: str, *parts: str) -> str:
-    """Returns a command as it is typed."""
+    """Writes a command as it is typed."""
     return " ".join(["promptaudit", verb, *map(shlex.quote, parts)])

@@ -1,4 +1,4 @@
-"""Says in a sentence a group which wordings break, how much of their answers is lost, and what the figures are without them."""
+"""Says which wordings break, how much of their answers is lost, and the figures without them, per group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = 60
 
 
 def breaking_in_words(scorecard: Sequence[Row], broken: Sequence[Row]) -> tuple[str, ...]:
-    """Returns a sentence for each group with a wording that breaks, those that lose most wordings first.
+    """Writes a sentence for each group with a wording that breaks, the groups that lose most wordings first.
 
     Args:
         scorecard: rows of marts.rpt_audit.
@@ -45,7 +45,7 @@ def _sentence(group: Row, broken: Row) -> str:
 
 
 def _how(group: Row, broken: Row) -> Iterator[str]:
-    """Yields how those that break their format do, and how the others that break."""
+    # first the wordings that break their format, then the others that break
     n, n_of_format = broken["n"], broken["n_of_format"]
     whose = "its" if n == 1 else "their" if n_of_format in (0, n) else f"the answers of {n_of_format}"
     if n_of_format:
@@ -65,7 +65,6 @@ def _ranged(least: float | None, most: float | None) -> str:
 
 
 def _without(group: Row) -> Iterator[str]:
-    """Yields the figures without the wordings that break."""
     for measure, label in (("sensitivity", "sensitivity"), ("micro_f1", "micro-F1")):
         if group[f"{measure}_unbroken"] is not None:
             yield f"{label} {number(group[f'{measure}_unbroken'])}"

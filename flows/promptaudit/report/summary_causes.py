@@ -1,4 +1,4 @@
-"""Says what changed since the last comparable night and which earlier alarms stand or are over, one sentence a cause."""
+"""Says what changed since the last comparable night and which alarms stand or are over, one sentence per cause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CauseKind = Literal["regressed", "changed", "improved", "recorded", "alarm", "re
 NAME = 60
 REASON = 2000
 VALUE = 60
-UNTOLD = "promptaudit_changed"  # a newer version of this program is no cause where no figure moved
+UNTOLD = "promptaudit_changed"  # a newer version of this program is a cause only if a figure moved
 RECORDED = {
     "served_model": "the provider serves",
     "system_fingerprint": "the provider's system fingerprint is",
@@ -53,7 +53,7 @@ class Cause:
 
 
 def last_comparable(compared: Iterable[Row]) -> list[Row]:
-    """Returns the comparison with the newest earlier run, of a baseline where there is no other; empty without any."""
+    """Picks the comparison with the newest earlier run, or with a baseline if there is no other; empty without any."""
     by_id: dict[str, list[Row]] = {}
     for row in compared:
         by_id.setdefault(row["comparison_id"], []).append(row)
@@ -69,12 +69,12 @@ def last_comparable(compared: Iterable[Row]) -> list[Row]:
 
 
 def is_of_nights(row: Row) -> bool:
-    """Returns whether a row is of rpt_night_verdicts, and not of rpt_run_comparisons."""
+    """Checks whether a row is from rpt_night_verdicts and not from rpt_run_comparisons."""
     return row["n_nights_normal"] is not None
 
 
 def base_of(row: Row) -> str:
-    """Returns with what a comparison compares, in words."""
+    """Names the base of a comparison in words."""
     if is_of_nights(row):
         return f"normal nights, the newest of {when(row['base_started_at'])}"
     run = f"run {row['base_run_id'][:12]} of {when(row['base_started_at'])}"
@@ -82,7 +82,7 @@ def base_of(row: Row) -> str:
 
 
 def causes_of(copy: Copy, compared: Sequence[Row], gate: GateResult | None) -> list[Cause]:
-    """Returns what changed: figures that moved together as one, then what is recorded otherwise, then earlier alarms."""
+    """Lists what changed: figures that moved together as one cause, then recorded differences, then earlier alarms."""
     last = last_comparable(compared)
     standing, over = _alarms(copy, compared, last, gate)
     news = [row for row in last if row["verdict"] in NEWS and not _is_consistency_alone(row, last)]
@@ -97,9 +97,9 @@ def causes_of(copy: Copy, compared: Sequence[Row], gate: GateResult | None) -> l
 
 
 def differences_of(news: Sequence[Row], recorded: Sequence[Row], recovered: Collection[str] = ()) -> list[Cause]:
-    """Returns what differs between two runs: figures that moved together as one, then what is recorded otherwise.
+    """Lists what differs between two runs: figures that moved together as one cause, then recorded differences.
 
-    `news` are rows of rpt_run_comparisons, `recorded` of rpt_run_changes; alarms of the models in `recovered` are over.
+    `news` are rows of rpt_run_comparisons, `recorded` of rpt_run_changes. Alarms of the models in `recovered` are over.
     """
     moved = (_moved(group, recovered) for group in _together(news))
     return [*moved, *_recorded(recorded, {row["cause"] for row in news})]
@@ -110,7 +110,7 @@ def _together(news: Iterable[Row]) -> list[list[Row]]:
 
 
 def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
-    """Returns whether it is a consistency that regressed beside nothing else of its group, which is no alarm either."""
+    # a consistency that regressed beside nothing else in its group raises no alarm either
     if row["verdict"] != "regressed" or row["measure"] != "consistency":
         return False
     return not any(
@@ -120,13 +120,12 @@ def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
 
 
 def _kind(group: Sequence[Row]) -> Literal["regressed", "improved", "changed"]:
-    """Returns the gravest of a group's verdicts; that labels changed too is no news where a figure improved."""
+    # the gravest verdict; changed labels are no news if a figure improved
     verdicts = {row["verdict"] for row in group}
     return "regressed" if "regressed" in verdicts else "improved" if "improved" in verdicts else "changed"
 
 
 def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
-    """Who, how, where most and by how much, how many figures more, and why."""
     kind = _kind(group)
     first = max((row for row in group if row["verdict"] == kind), key=_size)
     models = list(dict.fromkeys(row["model_id"] for row in group))
@@ -148,12 +147,12 @@ def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _size(row: Row) -> float:
-    """Returns how far a figure moved; of costs and times no more than of any other."""
+    # capped at 1, so that costs and times count no more than other figures
     return min(abs(float(row["difference"] or 0)), 1.0)
 
 
 def _recorded(rows: Sequence[Row], told: set[str]) -> Iterator[Cause]:
-    """Yields what the runs recorded otherwise and no moved figure is told with."""
+    # recorded differences that are not the cause of a figure's move
     for group in told_together(
         (row for row in rows if row["cause"] not in told and row["cause"] != UNTOLD),
         lambda row: (row["cause"], row["model_id"]),
@@ -175,16 +174,15 @@ def _value(text: str | None) -> str:
 def _alarms(
     copy: Copy, compared: Sequence[Row], last: Sequence[Row], gate: GateResult | None
 ) -> tuple[list[Noted], list[Noted]]:
-    """Returns the alarms of earlier nights that stand, and those that are over, with what there is to say of each."""
     alarms = [Alarm.of(row) for row in copy(query("alarms_before"))]
-    # what is told of tonight, or of a baseline, says of each; the gate's rules that fail are told as the outcome
+    # tonight's verdicts, or a baseline's, decide on each; the gate's failing rules stand in the outcome
     nights = [NightFigure.of(row) for row in compared if is_of_nights(row)]
     of_night, told_of_night = problems_of_night(nights, alarms)
     of_baselines, verdicts = problems_of(RunsCompared.of(row) for row in compared if not is_of_nights(row))
     settled = changes(
         [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
     )
-    # as what moved
+    # these stand as moved figures
     told = {NightFigure.of(row).first_night if is_of_nights(row) else row["base_run_id"] for row in last}
     standing = [
         (item.alarm, item.note or item.alarm.summary)
@@ -196,7 +194,7 @@ def _alarms(
 
 
 def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[Noted]:
-    """Returns the alarms of rules that pass now; one on comparisons is told as the comparison that it rests on."""
+    # an alarm of a rule on comparisons (`no …`) is covered by the comparison it rests on
     outcomes = {} if gate is None else {result.rule: result.outcome for result in gate.rules}
     return [
         (alarm, "the rule holds again")
@@ -208,7 +206,7 @@ def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[N
 
 
 def _folded(kind: Literal["alarm", "recovered"], items: Sequence[Noted]) -> Iterator[Cause]:
-    """Yields a sentence for the alarms of one model, or of one rule, that were raised on the same night."""
+    # one sentence for the alarms of one model, or of one rule, that were raised on the same night
     groups: dict[tuple[str | None, ...], list[Noted]] = {}
     for alarm, note in items:
         of = alarm.key.model_id if alarm.key.is_compared else alarm.key.measure

@@ -1,4 +1,4 @@
-"""Finds a sample that two wordings are answered differently, and says what was asked and answered."""
+"""Finds a sample with different answers to two wordings, and says what was asked and answered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """A prompt variant: its number as people say it, its instruction, None where texts are left out."""
+    """A prompt variant: its name in sentences and its instruction (None if texts are left out)."""
 
     prompt_variant_id: str
     name: str  # wording 3 at 0.5; variant 7 (option order); the original wording
@@ -34,9 +34,9 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExampleAnswer:
-    """What one wording was answered: the label (None: no label), whether that is right, the completion, None where left out.
+    """One wording's answer: the label (None: no label), whether it is right, and the completion (None if left out).
 
-    `side` says of two runs or models that are compared which one answered: of two nights `before` and `now`.
+    `side` says which of two compared runs or models answered; for two nights it is `before` or `now`.
     """
 
     wording: Wording
@@ -49,9 +49,11 @@ class ExampleAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A sample that two wordings, or two nights, answer differently; `lines` of its text are None where left out or unknown.
+    """A sample with different answers to two wordings, or on two nights.
 
-    Where `field` is one of extraction, completions are what stands in it.
+    `lines` is None if its text is left out or unknown.
+
+    If `field` is a field of extraction, completions are its values.
     """
 
     model_id: str
@@ -66,16 +68,16 @@ class Example:
 
     @property
     def is_of_nights(self) -> bool:
-        """Returns whether the two answers are of two nights, and not of two wordings of one."""
+        """True if the two answers are from two nights, and not from two wordings of one night."""
         return bool(self.answers[0].side)
 
 
 def example_of(
     copy: Copy, model_id: str, task_id: str, strategies: Sequence[str], field: str | None = None
 ) -> Example | None:
-    """Returns a sample that two wordings are answered differently, of the first strategy that has one; None without any.
+    """Finds a sample with different answers to two wordings, in the first strategy that has one; None without any.
 
-    Of extraction they are answered differently in `field`, where one is given and a sample is; else in all fields.
+    For extraction, the answers differ in `field` if it is given and such a sample exists, else in all fields.
     """
     for strategy, each in itertools.product(strategies, dict.fromkeys((field, None))):
         pair = pair_of(copy(query("telling_answers"), model=model_id, task=task_id, strategy=strategy, field=each))
@@ -86,10 +88,10 @@ def example_of(
 
 
 def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
-    """Returns a sample that the two sides of a comparison answer differently to one ask, the base first; None without any.
+    """Finds a sample to which the two sides of a comparison answer differently, the base first; None without any.
 
-    `row` is of rpt_run_comparisons, and `sides` what the two are called. Both answers come from the published copy, so that the
-    page of a night and the page of its comparison tell the same.
+    `row` is from rpt_run_comparisons, `sides` are the names of the two. Both answers are to the same ask and come from
+    the published copy, so that the page of a night and the page of its comparison agree.
     """
     found = copy(
         query("compared_answers"),
@@ -105,7 +107,7 @@ def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
     if not found:
         return None
     first, second = (answer_of(copy, said, side) for said, side in zip(found, sides, strict=True))
-    if first.wording == second.wording:  # which is told once
+    if first.wording == second.wording:  # the instruction is shown once
         second = replace(second, wording=replace(second.wording, instruction=None))
     return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
 
@@ -113,10 +115,10 @@ def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
 def example_with(
     copy: Copy, row: Row, model_id: str, strategy: str, answers: tuple[ExampleAnswer, ExampleAnswer]
 ) -> Example:
-    """Returns the sample of a row of `telling_answers.sql` with two answers to it."""
+    """Makes the example of a row of `telling_answers.sql` with two answers to it."""
     is_left_out = copy.texts.of(row["task_id"]) == "none"
     field = row.get("field")
-    has_gold = row["gold_label"] is not None and not (is_left_out and field)  # which stands in the text
+    has_gold = row["gold_label"] is not None and not (is_left_out and field)  # a gold field stands in the text
     return Example(
         model_id=model_id,
         task_id=row["task_id"],
@@ -131,9 +133,10 @@ def example_with(
 
 
 def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
-    """Returns the first answer, of the original where it was asked, and the commonest other one.
+    """Picks the first answer, to the original if it was asked, and the commonest different one.
 
-    A wrong one to a right one comes first. Rows of `telling_answers.sql`; None where no two variants are answered differently.
+    A wrong answer beside a right one is preferred. Takes rows of `telling_answers.sql`; None if no two variants have
+    different answers.
     """
     if not rows:
         return None
@@ -148,27 +151,24 @@ def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
 
 
 def _words(row: Row) -> str:
-    """Returns what an answer was asked by: each temperature has an original, which are one wording.
-
-    What differs in another respect has the original's instruction, or another variant's, and is known by its id.
-    """
+    # each temperature has an original, and all are one wording; a variant that differs in another respect repeats
+    # another one's instruction, so its id identifies it
     text = row["instruction"]
     has_own_words = text not in (None, LEFT_OUT) and kind_of(row) is None
     return "" if row["is_original"] else str(text if has_own_words else row["prompt_variant_id"])
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    """Returns the first lines of an input that are not blank."""
     return tuple(line for line in paragraph(text, INPUT) if line.strip())[:MOST_LINES]
 
 
 def _ruling(row: Row) -> tuple[object, ...]:
-    """Returns what an answer was read as; of answers without labels whether they are right."""
+    # without labels, answers differ in whether they are right
     return row["label"], row["is_correct"]
 
 
 def answer_of(copy: Copy, row: Row, side: str = "") -> ExampleAnswer:
-    """Returns what a row of `telling_answers.sql` says of one answer."""
+    """Reads one answer from a row of `telling_answers.sql`."""
     is_left_out = copy.texts.of(row["task_id"]) == "none"
     return ExampleAnswer(
         wording=wording_of(copy, row),
@@ -181,14 +181,14 @@ def answer_of(copy: Copy, row: Row, side: str = "") -> ExampleAnswer:
 
 
 def wording_of(copy: Copy, row: Row) -> Wording:
-    """Returns a row's prompt variant as it is told."""
+    """Reads a row's prompt variant as sentences name it."""
     instruction = row["instruction"]
     is_left_out = instruction in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
     return Wording(
         prompt_variant_id=row["prompt_variant_id"],
         name=named(row),
         is_original=row["is_original"],
-        # the instruction of what differs in another respect is the original's
+        # a variant that differs in another respect repeats the original's instruction
         instruction=None
         if is_left_out or kind_of(row) is not None
         else cut(" ".join(instruction.split()), INSTRUCTION),

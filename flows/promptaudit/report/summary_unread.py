@@ -1,4 +1,7 @@
-"""Finds the tasks whose answers could not be read and which reader would read them: then the reader made the figures."""
+"""Finds the tasks whose answers could not be read although another reader would read them.
+
+Figures of such a task say more about its reader than about the answers.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ Origin = Literal["run", "import"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadAnswers:
-    """A task with answers that its reader does not read and another would.
+    """A task with answers that its reader does not read and another reader would.
 
-    `groups` are the models and strategies of which most answers could not be read: none of their figures says anything.
+    `groups` are the models and strategies with mostly unread answers: none of their figures says anything.
     """
 
     task_id: str
@@ -36,7 +39,7 @@ class UnreadAnswers:
 
     @property
     def sentence(self) -> str:
-        """Returns what a person is to know and to do, safe to print."""
+        """A sentence on how many answers are unread and which reader to set, safe to print."""
         where, place = f"`reader: {in_yaml(self.reader)}`", " in its task card"
         if self.origin == "import":
             where, place = f"`--reader {shlex.quote(as_option(self.reader))}`", ""
@@ -48,9 +51,9 @@ class UnreadAnswers:
 
 
 def unread_answers(rows: Sequence[Row], origin: Origin, texts: Texts) -> tuple[UnreadAnswers, ...]:
-    """Returns the tasks that another reader would read more answers of, by rows of `read_answers`.
+    """Finds the tasks of which another reader would read more answers, from rows of `read_answers`.
 
-    `texts` says whose answers may be quoted.
+    `texts` says for which tasks answers may be quoted.
     """
     found = []
     for task_id, of_task in groupby(rows, lambda row: row["task_id"]):

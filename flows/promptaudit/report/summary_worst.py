@@ -21,12 +21,12 @@ OF_LABELS = ("sensitivity",)
 LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
 UNSCALED = {"cost_usd", "latency_ms"}
 OF_FIELD = "accuracy:field:"
-"""Begins the name of the accuracy of a field of extraction in rpt_run_comparisons."""
+"""Prefix of the names of accuracies of extraction fields in rpt_run_comparisons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstWording:
-    """The wording of the worst group that breaks, or is less accurate than the others beyond chance; None where none is."""
+    """The worst group's wording that breaks, or is less accurate than the others beyond chance; None without one."""
 
     wording: Wording | None
     said: str  # of it, or that there is none
@@ -36,10 +36,11 @@ class WorstWording:
 class Worst:
     """The model, task and strategy that is worst, by which measure and by how much.
 
-    Where figures regressed since the last comparable night it is the one that moved most, `before` and `difference` say from
-    where and by how much; else the one that depends most on the wording. `strategy` is None of a figure over all of them.
-    `low` and `high` hold for all groups of which it is the worst (`resampling.widened`). `figure_id` is the name that `trace`
-    follows. Models that answer by chance or err on purpose are never the worst of others.
+    If figures regressed since the last comparable night, it is the figure that moved most, and `before` and
+    `difference` say from where and by how much; else it is the one that depends most on the wording. `strategy` is None
+    for a figure over all strategies. `low` and `high` are widened to hold for the worst of many groups
+    (`resampling.widened`). `figure_id` is the name that `trace` follows. Models that answer by chance or err on purpose
+    are the worst only if there are no others.
     """
 
     model_id: str
@@ -63,14 +64,14 @@ class Worst:
 
     @property
     def group(self) -> str:
-        """Returns model, task and strategy, cut and safe to print."""
+        """Model, task and strategy, cut and safe to print."""
         return ", ".join(cut(name, 60) for name in (self.model_id, self.task_id, self.strategy) if name is not None)
 
     @property
     def printed(self) -> str:
-        """Returns the figure with its interval and of how many it is the worst: `0.226 [0.049, 0.622], the largest of 18`.
+        """The figure with its interval, and the worst of how many it is: `0.226 [0.049, 0.622], the largest of 18`.
 
-        Where it moved, from where: `0.143, +0.062 [+0.041, +0.083] since 0.081`.
+        If it moved, from where: `0.143, +0.062 [+0.041, +0.083] since 0.081`.
         """
         figure = ranged_in(self.figure, self.low, self.high, self.unit)
         if self.before is None or self.difference is None:
@@ -80,7 +81,7 @@ class Worst:
 
 
 def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst | None:
-    """Returns what is worst among rows of the scorecard, `last` being the comparison with the last comparable night."""
+    """Finds what is worst among rows of the scorecard. `last` is the comparison with the last comparable night."""
     known = {(row["model_id"], row["task_id"]) for row in scorecard}
     worse = [row for row in last if row["verdict"] == "regressed" and (row["model_id"], row["task_id"]) in known]
     worst = _moved(worse, scorecard) if worse else _highest(copy, scorecard, known)
@@ -92,7 +93,7 @@ def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst
 
 
 def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
-    """Returns the regressed figure that moved most; costs, times and lost samples only where nothing else moved."""
+    # costs, times and lost samples only if nothing else regressed
     row = max(worse, key=lambda row: (row["measure"] not in (*UNSCALED, "lost_samples"), abs(row["difference"] or 0.0)))
     group = next((each for each in scorecard if _group(each) == _group(row)), None)
     return Worst(
@@ -116,16 +117,16 @@ def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
 
 
 def mart_of(row: Row) -> str:
-    """Returns the mart that a row of `changes.sql` is of."""
+    """Names the mart of a row of `changes.sql`."""
     return "rpt_night_figures" if row["n_nights_normal"] is not None else "rpt_run_comparisons"
 
 
 OF_SCORES = {"accuracy": "Accuracy", "accuracy_std": "Accuracy spread"}
-"""What measures are called of which there is one for each scoring method."""
+"""Labels of the measures that exist once per scoring method."""
 
 
 def label_of(measure: str) -> str:
-    """Returns what people call a measure of rpt_run_comparisons."""
+    """Names a measure of rpt_run_comparisons as people call it."""
     column = compared_column(measure)
     if column is not None:
         return column.label
@@ -134,10 +135,7 @@ def label_of(measure: str) -> str:
 
 
 def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) -> Worst | None:
-    """The group that depends most on the wording: by labels, else by right and wrong, else the worst by another measure.
-
-    Of extraction it is the field that is right least often.
-    """
+    # by labels, else by the field that is right least often, else by right and wrong, else by another measure
     return (
         _by_column(scorecard, OF_LABELS)
         or _by_fields([row for row in copy(query("fields")) if (row["model_id"], row["task_id"]) in known])
@@ -166,7 +164,7 @@ def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
 
 
 def _by_fields(fields: Sequence[Row]) -> Worst | None:
-    """Returns the accuracy of the field that is right least often; that of all fields together is never higher."""
+    # the accuracy of all fields together is never higher than any one of them, so it is left out
     row, found = _extreme([row for row in fields if row["field"] != ALL_FIELDS], "accuracy", is_largest=False)
     if row is None:
         return None
@@ -185,7 +183,7 @@ def _by_fields(fields: Sequence[Row]) -> Worst | None:
 
 
 def _by_scores(spreads: Sequence[Row]) -> Worst | None:
-    """Returns the accuracy that differs most between templates, over all strategies, which are templates too."""
+    # over all strategies, which are templates too
     row, found = _extreme(spreads, "accuracy_std_corrected", is_largest=True)
     if row is None:
         return None
@@ -203,7 +201,7 @@ def _by_scores(spreads: Sequence[Row]) -> Worst | None:
 
 
 def _extreme(rows: Sequence[Row], name: str, *, is_largest: bool) -> tuple[Row | None, dict[str, Any]]:
-    """The row with the largest or least figure, and that figure with an interval that holds for all of them."""
+    # the interval is widened to hold for the extreme of all rows
     from promptaudit.udfs.resampling import widened
 
     known = [row for row in rows if row.get(name) is not None]

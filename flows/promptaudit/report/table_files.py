@@ -1,4 +1,4 @@
-"""Writes tables that go into a paper as CSV, their figures at full precision, and as LaTeX, as the page prints them."""
+"""Writes tables that go into a paper: as CSV with figures at full precision, and as LaTeX as the page prints them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ _ESCAPES = str.maketrans(_TEX)
 
 
 def as_csv(table: Table) -> str:
-    """Returns a line a row; a column of several figures is several columns, each with the name of its mart's column behind it."""
+    """Writes a line per row.
+
+    A column with several figures becomes several columns, each named after its mart's column too.
+    """
     spread = [_figures_of([row[place] for row in table.rows]) for place in range(len(table.columns))]
     out = io.StringIO()
     rows = CsvRows(out)
@@ -52,7 +55,6 @@ def as_csv(table: Table) -> str:
 
 
 def _figures_of(cells: Sequence[Printed]) -> list[str]:
-    """Returns the columns of marts that a column of the table prints; none of a column of words."""
     return list(dict.fromkeys(_column(part) for cell in cells for part in parts(cell) if isinstance(part, Cell)))
 
 
@@ -69,7 +71,7 @@ def _column(cell: Cell) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Returns a tabular, with the caption and the note as comments; it needs no package."""
+    """Writes a tabular, with the caption and the note as comments. It needs no package."""
     n_words = len(table.columns) - table.n_figures
     lines = [
         f"% {shown(table.caption)}",

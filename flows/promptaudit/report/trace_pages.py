@@ -1,4 +1,4 @@
-"""Writes a page about each row of the scorecard, which the report links to: what its figures rest on."""
+"""Writes a page about each row of the scorecard, which the report links to, with what its figures rest on."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ LONGEST = 300  # characters of a text
 
 
 def pages_of(warehouse: Warehouse, audit_run_id: str) -> frozenset[str]:
-    """Returns the names of the rows of a run about which a page is there."""
+    """Collects the names of the rows of a run that have a page."""
     return frozenset(path.stem for path in warehouse.places.traces(audit_run_id).glob("*.html"))
 
 
 def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> None:
-    """Writes the pages of a run's scorecard rows anew, the first 60."""
+    """Writes the pages of a run's scorecard rows again, for the first 60 rows."""
     folder, policy = warehouse.places.traces(audit_run_id), text or Settings().text
     shutil.rmtree(folder, ignore_errors=True)
     query = "select * from marts.rpt_audit where audit_run_id = $run order by task_id, strategy, model_id limit $most"
@@ -47,7 +47,7 @@ def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = N
 
 
 def page_of(trace: Trace) -> str:
-    """Returns a trace as a page of its own: no script, nothing from elsewhere."""
+    """Renders a trace as a page of its own, without scripts or anything loaded from elsewhere."""
     columns = [
         (name, text) for name, text in described(trace.mart)[1].items() if name in trace.row and name not in trace.grain
     ]
@@ -77,11 +77,10 @@ def _value(value: Any) -> Markup:
 
 @functools.cache
 def css() -> str:
-    """Returns the style of every page."""
+    """Reads the style of every page."""
     return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 @functools.cache
 def _formula(mart: str, column: str) -> str:
-    """Returns the column's expression over the models before it."""
     return cut(models()[mart].columns[column].expression, LONGEST)

@@ -1,4 +1,4 @@
-"""Serves the published folder read-only: an index of runs, their pages and traces, the Parquet marts, the published copy."""
+"""Serves the published folder read-only: an index of runs, pages, traces, Parquet marts and the published copy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 500
 LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names under which a page of another site cannot be made to call this server; the address it has is one more."""
+"""Host names that a page of another site cannot use to reach this server. The server's own address is added to them."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 _RUNS = """
 select audit_run_id, audit_id, state, started_at, finished_at
@@ -40,9 +40,9 @@ from marts.dim_audit_runs order by started_at desc limit $most
 def view(settings: Settings, progress: Progress, *, host: str, port: int, opens: bool) -> None:
     """Serves the published folder of the warehouse until interrupted.
 
-    On this machine's loopback, where every user of the machine can ask it, it answers whoever has the token of the address
-    that it says. Elsewhere, and there too where one is set, it asks for a login, `user:password`. `port` 0 takes a free one;
-    `opens` shows the index in the user's browser.
+    On a loopback address, which every user of the machine can reach, it answers requests with the token from the
+    address that it prints. On other addresses, or if a login (`user:password`) is set, it asks for the login instead.
+    `port` 0 takes a free port; `opens` shows the index in the user's browser.
 
     Raises:
         UsageError: the host is not loopback and no login is set, or the port cannot be had.
@@ -79,7 +79,7 @@ def view(settings: Settings, progress: Progress, *, host: str, port: int, opens:
 
 @contextlib.contextmanager
 def _leading_to(url: str, warehouse: Warehouse) -> Iterator[str]:
-    """Yields the address of a private page that leads on: what a browser is started with, every user of the machine can list."""
+    # every user of the machine can list the arguments of a browser's process, so it opens a private page that redirects
     page = warehouse.places.beside(".view.html")
     private_folder(page.parent)
     write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}"><title>view</title>', page)
@@ -92,10 +92,12 @@ def _leading_to(url: str, warehouse: Warehouse) -> Iterator[str]:
 def application(
     warehouse: Warehouse, login: str | None, token: str | None, *, hosts: frozenset[str] | None, name: str
 ) -> FastAPI:
-    """Returns the application that serves the published folder, be it once there is one; it takes GET and HEAD alone.
+    """Builds the application that serves the published folder, which may appear later.
 
-    It wants the login, the token in the address or, from then on, in the cookie `name`, and a host of `hosts`, each where there
-    is one.
+    It takes only GET and HEAD.
+
+    It checks the login, the token (in the address, later in the cookie `name`) and the request's host against `hosts`,
+    each unless it is None.
     """
     from fastapi import FastAPI
     from fastapi.responses import HTMLResponse, PlainTextResponse
@@ -103,7 +105,7 @@ def application(
 
     class PublishedFiles(StaticFiles):
         async def check_config(self) -> None:
-            """Refuses no folder that is not there: it comes with the first run that is published."""
+            """Accepts a missing folder, which appears with the first published run."""
 
     served = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     wanted = None if login is None else f"Basic {b64encode(login.encode()).decode()}"
@@ -134,7 +136,7 @@ def application(
 
 
 def _is(given: str, wanted: str) -> bool:
-    """Returns whether a secret is the wanted one, in a time that tells nothing of how much of it is right."""
+    # compares in constant time, so that the time does not show how much is right
     return secrets.compare_digest(given.encode(errors="replace"), wanted.encode())
 
 
@@ -146,7 +148,7 @@ def _host(header: str) -> str | None:
 
 
 def index_of(warehouse: Warehouse) -> str:
-    """Returns a page with the newest 500 runs, each with a link to its page where that is there, and comparisons with a page."""
+    """Renders the newest 500 runs, linked to their pages if these exist, and the comparisons that have a page."""
     runs = warehouse.published.read(_RUNS, most=MOST_RUNS) if warehouse.published.exists() else []
     folder = warehouse.published.path.parent
     pages = {row["audit_run_id"]: _page(warehouse, row, folder) for row in runs}

@@ -1,4 +1,7 @@
-"""The content of a grid as JSON has it: each thing once, the answers as columns of small numbers that stand for things."""
+"""Builds the content of a grid as JSON.
+
+Each thing stands in it once, and the columns of answers refer to it by number.
+"""
 
 from __future__ import annotations
 
@@ -25,29 +28,29 @@ Key = tuple[str, str, str]  # model, task, strategy
 
 
 class Codes:
-    """Numbers for things, in the order in which they come, from 0; -1 for none."""
+    """Numbers things from 0 in the order in which they come. None has the number -1."""
 
     def __init__(self, known: Sequence[Any] = ()) -> None:
         self._codes: dict[Any, int] = {thing: code for code, thing in enumerate(known)}
 
     def of(self, thing: Any) -> int:
-        """Returns the number of a thing, which it has from then on."""
+        """Looks up the number of a thing, and gives it the next one if it has none yet."""
         return -1 if thing is None else self._codes.setdefault(thing, len(self._codes))
 
     @property
     def things(self) -> list[Any]:
-        """Returns the things in the order of their numbers."""
+        """Lists the things in the order of their numbers."""
         return list(self._codes)
 
     @property
     def numbers(self) -> Mapping[Any, int]:
-        """Returns the number of each thing."""
+        """Maps each thing to its number."""
         return self._codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """The content of a grid, and the numbers that its samples, by task and id, and its variants have there."""
+    """The content of a grid, and the numbers of its variants and of its samples (by task and sample id) in it."""
 
     content: dict[str, Any]
     samples: Mapping[tuple[str, str], int]
@@ -56,8 +59,6 @@ class Drawn:
 
 @dataclass(slots=True)
 class _Things:
-    """What the columns of all grids stand for."""
-
     labels: dict[str, Codes]  # of each task
     tasks: Codes = field(default_factory=Codes)
     samples: Codes = field(default_factory=Codes)
@@ -69,7 +70,7 @@ class _Things:
 
 
 class GridContent:
-    """Builds the content of a run's grids; `references` are models that answer by chance or err on purpose."""
+    """Builds the content of a run's grids. `references` are models that answer by chance or err on purpose."""
 
     def __init__(
         self,
@@ -91,11 +92,11 @@ class GridContent:
 
     @property
     def long(self) -> int:
-        """Returns how many characters a text has at most."""
+        """The most characters that a text may have."""
         return self._texts.long
 
     def of(self, n_samples: int, answers: pl.DataFrame) -> Drawn:
-        """Returns the content of the first samples, whose answers these are."""
+        """Builds the content of the first `n_samples` samples from their answers."""
         import polars as pl
 
         keys = Codes()
@@ -106,7 +107,7 @@ class GridContent:
                 "group", maintain_order=True
             )
         ]
-        # the worst sample decides the order of the grids; those of references are behind the others
+        # the grid with the worst sample comes first, and grids of reference models come last
         parts.sort(key=lambda each: (each[0][0] in self._references, each[1]["rank"][0]))
         things = _Things({task_id: Codes(task["labels"] or ()) for task_id, task in self._tasks.items()})
         groups = [self._group(key, part, things) for key, part in parts]
@@ -123,7 +124,6 @@ class GridContent:
         return Drawn(content=content, samples=things.samples.numbers, variants=things.variants.numbers)
 
     def _group(self, key: Key, part: pl.DataFrame, things: _Things) -> dict[str, Any]:
-        """One grid: its rows, and a column for each property of its answers, row by row."""
         model_id, task_id, strategy = key
         rows: dict[int, int] = {}  # rank, number of answers
         for rank in part["rank"]:
@@ -163,7 +163,7 @@ class GridContent:
         }
 
     def _row(self, prediction_id: str) -> str:
-        """Returns the digits by which `trace` knows a prediction."""
+        # the digits of the figure's name that `trace` takes
         if prediction_id not in self._digits:
             name = row_id(MART, {"audit_run_id": self._run, "prediction_id": prediction_id})
             self._digits[prediction_id] = name.rpartition(".")[2]
@@ -214,10 +214,10 @@ N_LETTERS = 26
 
 
 def signs_of(labels: Sequence[str]) -> list[str]:
-    """Returns a sign of at most three characters for each label, no two alike.
+    """Gives each label a sign of at most three characters, no two alike.
 
-    Short labels are their own signs; others have their initials, their first two letters where initials coincide, or
-    A, B, C by their places.
+    Short labels are their own signs. Others have their initials, or their first two letters where initials coincide, or
+    else A, B, C by their places.
     """
     ways: tuple[Callable[[str], str], ...] = (
         lambda label: label if label.isprintable() and label.strip() == label else "",
@@ -236,7 +236,7 @@ def _letters(label: str) -> str:
 
 
 def _by_place(place: int) -> str:
-    """Returns a to Z, then AA, AB, as columns of a sheet are named."""
+    # A to Z, then AA, AB, as columns of a sheet are named
     sign = ""
     place += 1
     while place:
@@ -249,7 +249,7 @@ Sample = tuple[str, str]  # task and sample
 
 
 class ShownContent:
-    """Builds that content for the samples and variants that a grid holds, which are known by their numbers there."""
+    """Builds the content on how samples were shown, for the samples and variants of a grid, by their numbers in it."""
 
     def __init__(
         self, grid: GridAnswers, *, samples: Mapping[Sample, int], variants: Mapping[str, int], long: int
@@ -264,11 +264,11 @@ class ShownContent:
         ]
 
     def __len__(self) -> int:
-        """Returns how many cells there are."""
+        """Counts the cells."""
         return len(self._cells)
 
     def of(self, n: int) -> dict[str, Any]:
-        """Returns the content of the first n cells; `is_whole` where these are all that are known."""
+        """Builds the content of the first n cells. `is_whole` is true if these are all the cells that are known."""
         cells, texts, orders, labels = self._cells[:n], Codes(), Codes(), Codes()
         return {
             "sample": [self._samples[cell.task_id, cell.sample_id] for cell in cells],
@@ -283,5 +283,5 @@ class ShownContent:
         }
 
     def _text(self, cell: ShownCell) -> str | None:
-        """Returns a text with noise; None where it is as in the data."""
+        # None: as it is in the data
         return None if cell.text == self._inputs[cell.task_id, cell.sample_id] else cell.text

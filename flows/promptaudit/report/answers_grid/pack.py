@@ -23,7 +23,9 @@ MOST_TRIES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """Packed answers, deflated and in base64; how many samples, each in each group, and how many answers they are.
+    """Answers deflated and in base64, with the numbers of samples and answers in them.
+
+    Each group counts its own samples.
 
     `shown`: how samples were shown under variants that show each in its own way.
     """
@@ -35,9 +37,11 @@ class Packed:
 
 
 def packed(grid: GridAnswers, content: GridContent, budget: int = BUDGET, room: int | None = None) -> Packed:
-    """Returns as many answers as fit, the largest disagreement first; a sample has all of a group's answers or none.
+    """Packs as many answers as fit, the largest disagreement first.
 
-    How samples were shown has what the answers leave of `room`, without it of the budget.
+    A sample has all answers of a group or none.
+
+    How samples were shown gets what the answers leave of `room`, or of the budget without a `room`.
     """
     ranks = grid.answers["rank"].to_list()
 
@@ -61,7 +65,7 @@ def _shown(grid: GridAnswers, content: GridContent, drawn: Drawn, budget: int) -
 
 
 def _most(of: Callable[[int], dict[str, Any]], n: int, most: int, budget: int) -> tuple[int, str]:
-    """Returns how much of a content fits, the first try n, and that deflated and in base64."""
+    # how many samples or cells fit, trying n first, and their content deflated and in base64
     for _ in range(MOST_TRIES):
         tried, text = n, _deflated(of(n))
         size = len(text)

@@ -1,4 +1,4 @@
-"""Prompts of a grid: the messages of each prompt variant with their placeholders left open, and what each sample puts in."""
+"""Prepares the prompts of a grid: each variant's messages with open placeholders, and what each sample fills in."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ MOST_MESSAGES = 50
 
 
 def visible(text: str, limit: int) -> str:
-    """Returns at most `limit` characters of a text with its line breaks, everything else that is invisible escaped."""
+    """Cuts a text to `limit` characters and escapes what is invisible in it, except line breaks."""
     lines = text[:limit].replace("\r\n", "\n").split("\n")
     return "\n".join(map(shown, lines)) + ("…" if len(text) > limit else "")
 
 
 def messages_of(variant: Row, limit: int) -> list[list[str]]:
-    """Returns role and content of each message, the pieces between placeholders cut; nothing where no prompt is recorded."""
+    """Lists role and content of each message of a variant, cut between placeholders.
+
+    Without a recorded prompt it is empty.
+    """
     messages = [each for each in _parsed(variant["prompt"]) if isinstance(each, dict)]
     return [
         [visible(str(each.get("role")), 40), "".join(_pieces(str(each.get("content")), limit))]
@@ -36,17 +39,20 @@ def _pieces(content: str, limit: int) -> Sequence[str]:
 
 
 def options_of(variant: Row, limit: int) -> dict[str, Any] | None:
-    """Returns how a template writes the options of a question, with its columns; None for a prompt that is no template."""
+    """Describes how a template writes the options of a question, with its columns.
+
+    None for a prompt without a template.
+    """
     try:
         template = Template.model_validate_json(variant["template"] or "")
-    except ValueError:  # what stands in a copy may be somebody else's
+    except ValueError:  # a copy may be another person's
         return None
     written = {"option": visible(template.option, limit), "between": visible(template.between, limit)}
     return {"signs": template.signs, "columns": placeholders(template.text), **written}
 
 
 def filled_with(sample: Row, limit: int) -> Mapping[str, str]:
-    """Returns what a sample puts in for the placeholders of a prompt, by their names."""
+    """Maps the names of a prompt's placeholders to what a sample fills in."""
     fields = _parsed(sample["fields"])
     texts = {**fields} if isinstance(fields, dict) else {}
     if sample["input"] is not None:
@@ -55,7 +61,7 @@ def filled_with(sample: Row, limit: int) -> Mapping[str, str]:
 
 
 def _parsed(text: str | None) -> Any:
-    """Returns the JSON of a column; nothing for what is none: what stands in a copy may be somebody else's."""
+    # a copy may be another person's, so what is not JSON reads as empty
     try:
         return json.loads(text or "[]") or []
     except ValueError:

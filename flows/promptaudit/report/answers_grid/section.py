@@ -1,4 +1,4 @@
-"""The section of a report that holds the answers grid: its packed answers, its script and its sentences."""
+"""Builds the section of a report with the answers grid: its packed answers, its script and its sentences."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from promptaudit.report.data import ReportData
 from promptaudit.report.inline_script import Script, as_json, inline
 from promptaudit.system.display.figures import count
 
-PLACE = "<!--answers-->"  # nothing that a page is told of can hold it: what is escaped has no such sign
+PLACE = "<!--answers-->"  # no text on a page can hold it: escaped text has no `<`
 TEMPLATE = "answers_grid.html.j2"
 SCRIPT = Path(__file__).with_name("grid.js")
-"""What unpacks and draws the grid."""
+"""The script that unpacks and draws the grid."""
 BESIDE = 30_000  # characters of the section beside the packed answers, most of them its script
 FINDING = "{n} answers, wordings by samples"
 ALL = "All {of} answers are here, those to the samples whose answers differ most first."
@@ -32,7 +32,7 @@ REST = "select * from marts.fct_predictions where audit_run_id = '{run}'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswersGrid:
-    """What the template of the grid prints."""
+    """The values that the template of the grid prints."""
 
     packed: Markup
     script: Script
@@ -44,9 +44,9 @@ class AnswersGrid:
 
 
 def answers_grid(data: ReportData, budget: int = BUDGET, room: int | None = None) -> AnswersGrid:
-    """Returns the grid of a run with as many answers as fit `budget` characters.
+    """Builds the grid of a run with as many answers as fit `budget` characters.
 
-    What is left of `room` has how samples were shown, under variants that show each in its own way.
+    What is left of `room` goes to how samples were shown, under variants that show each in its own way.
     """
     content = GridContent(
         data.answers,
@@ -71,7 +71,7 @@ def answers_grid(data: ReportData, budget: int = BUDGET, room: int | None = None
 
 
 def filled_in(page: str, data: ReportData) -> str:
-    """Returns the page with the grid in its place, of as many answers as the page has room for."""
+    """Puts the grid into the page, with as many answers as the page has room for."""
     room = max(0, page_size.PAGE_BYTES - len(page.encode()) - BESIDE)
     grid = answers_grid(data, min(BUDGET, room), room)
     section = environment(Path(__file__).parents[1]).get_template(TEMPLATE).render(grid=grid)

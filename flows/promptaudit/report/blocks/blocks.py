@@ -1,4 +1,4 @@
-"""What a section of the report is made of: tables, panels and sentences, each about one task."""
+"""Defines what a section of the report consists of: tables, panels and sentences, each about one task."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ MOST_ROWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of printed cells; the first `n_heads` of each name the row, the last `n_figures` are aligned as figures.
+    """Rows of printed cells.
+
+    The first `n_heads` cells name the row, the last `n_figures` are aligned as figures.
 
     A cell is text, a figure with its name, or several of them in a row (`cells.py`).
     """
@@ -32,18 +34,18 @@ class Table:
     is_open: bool = False
     note: str = ""
     has_traces: bool = True  # whether a last column names the rows behind a line; without it each figure says its name
-    file: str = ""  # under which `report --charts` writes it too; empty: it does not
-    n_in_all: int = 0  # rows that there are, where these are the first of them
+    file: str = ""  # the name under which `report --charts` writes it too; empty: it does not
+    n_in_all: int = 0  # number of all rows, if `rows` are the first of them
 
     def rest(self, most: int) -> str:
-        """Returns a sentence on the rows that are not among the first `most` that are printed; nothing where all are."""
+        """Says how many rows are printed if that is the first `most` of more. Empty if all are printed."""
         n_shown, n_all = min(len(self.rows), most), max(len(self.rows), self.n_in_all)
         return "" if n_shown == n_all else f"The first {n_shown} of {n_all:,} rows; `promptaudit sql` has the rest."
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart: name and beside say what or whom it is about and in which respect."""
+    """One chart. `name` and `beside` say what or whom it is about and in which respect."""
 
     name: str
     beside: str
@@ -53,7 +55,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A printed figure with what stands below it: its interval, its standard deviation, why it is missing."""
+    """A printed figure with what stands below it: its interval, its standard deviation, or why it is missing."""
 
     value: Printed
     below: Printed = ""
@@ -61,7 +63,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One model's rule against one judge: printed figures, what vouches for the judge, and what they say."""
+    """One model's rule against one judge: figures, what verifies the judge, and a sentence on the result."""
 
     model_id: str
     rule: str
@@ -75,7 +77,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An answer that scoring methods see differently: (method, ruling, reason) of each; texts are cut."""
+    """An answer that scoring methods rule differently: (method, ruling, reason) of each. Texts are cut."""
 
     sample_id: str
     rulings: tuple[tuple[str, str, str], ...]
@@ -90,12 +92,12 @@ class Disagreement:
 class Block:
     """A task's part of a section, or one of the whole run.
 
-    `absent` says in a sentence why something is not there, for the tasks in `others` too.
+    `absent` says in a sentence why something is missing, also for the tasks in `others`.
     """
 
     task_id: str
     heading: str = ""  # of a part of the whole run
-    figure: str = ""  # of which its panels are a part where they are written as files; empty: its section's own
+    figure: str = ""  # the figure its panels belong to when written as files; empty: the section's own
     others: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom
@@ -109,14 +111,14 @@ class Block:
 
     @property
     def is_absent(self) -> bool:
-        """Returns whether it says why something is not there, and nothing else."""
+        """True if the block says why something is missing, and nothing else."""
         there = (self.findings, self.comparisons, self.disagreements, self.panels, self.notes, self.links, self.tables)
         return bool(self.absent) and not any(there)
 
 
 @dataclass(slots=True)
 class DrawnSection:
-    """A section of one run's page: its blocks, and `finding`, what they say in a sentence, which stands as its heading."""
+    """A section of one run's page. `finding` sums up its blocks in a sentence and stands as its heading."""
 
     anchor: str
     title: str
@@ -126,7 +128,7 @@ class DrawnSection:
 
     @property
     def shown(self) -> list[Block]:
-        """Returns the blocks, those of which nothing is there for the same reasons united into one."""
+        """Lists the blocks. Blocks in which everything is missing for the same reasons are merged into one."""
         united: dict[tuple[str, ...], list[Block]] = {}
         for block in self.blocks:
             if block.is_absent:
@@ -138,13 +140,13 @@ class DrawnSection:
         return [firsts.get(id(block), block) for block in self.blocks if id(block) in firsts or not block.is_absent]
 
     def add(self, task_id: str = "", heading: str = "", *, figure: str = "") -> Block:
-        """Adds the block of a task, or one of the whole run, and returns it."""
+        """Adds the block of a task, or one of the whole run."""
         self.blocks.append(Block(task_id=task_id, heading=heading, figure=figure))
         return self.blocks[-1]
 
 
 def by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
-    """Returns rows by a column, in their order."""
+    """Groups rows by a column and keeps their order."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[column], []).append(row)
@@ -152,7 +154,7 @@ def by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
 
 
 def by_pair(rows: Sequence[Row]) -> dict[Pair, list[Row]]:
-    """Returns rows by model and strategy, in their order; rows without a model (PSS between models) are left aside."""
+    """Groups rows by model and strategy and keeps their order. Skips rows without a model (PSS between models)."""
     groups: dict[Pair, list[Row]] = {}
     for row in rows:
         if row["model_id"] is not None:
@@ -161,13 +163,13 @@ def by_pair(rows: Sequence[Row]) -> dict[Pair, list[Row]]:
 
 
 def keyed(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
-    """Returns the last row of each combination of columns."""
+    """Maps each combination of the columns' values to its last row."""
     return {tuple(row[column] for column in columns): row for row in rows}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatCell:
-    """One figure in its shade, which report.css paints, with what stands below it: its interval, what it was before."""
+    """One figure in its shade (painted by report.css), with what stands below it: its interval, its earlier value."""
 
     shade: str
     figure: Printed
@@ -176,7 +178,7 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatLine:
-    """One line, a cell a column; None: no figure. `heading` is of this line and those after it up to the next one."""
+    """One line with a cell per column; None: no figure. `heading` applies up to the next line that has one."""
 
     name: str
     cells: tuple[HeatCell | None, ...]
@@ -185,9 +187,12 @@ class HeatLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heat:
-    """The picture; `absent` says why there is none. A column is a name with what stands below it, a legend shades with meanings.
+    """A table of shaded figures; `absent` says why there is none.
 
-    `of_each` and `beside` say for whom the figures stand and what is in a cell beside its figure; `notes` what is not in it.
+    A column has a name and a text below it.
+
+    `legend` gives the meaning of each shade. `of_each` says what each figure is of, `beside` what else a cell holds,
+    and `notes` what the table leaves out.
     """
 
     label: str = ""

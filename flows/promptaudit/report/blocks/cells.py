@@ -1,4 +1,4 @@
-"""Cells of tables: plain text, or a figure with its name, which `trace` follows, and its value at full precision."""
+"""Defines cells of tables: plain text, or a figure with its full value and its name, which `trace` follows."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class Cell:
     is_strong: bool = False  # printed in bold
 
     def __str__(self) -> str:
-        """Returns the text alone."""
+        """Gives the text alone."""
         return self.text
 
     @property
     def exact(self) -> str:
-        """Returns the value such that it reads back the same; empty for NULL."""
+        """The value written so that it reads back the same; empty for NULL."""
         return exact(self.value)
 
     @property
     def row(self) -> str:
-        """Returns the name of the row that the figure stands in: `rpt_audit.4f1c2a9b0d3e`."""
+        """The name of the mart's row with the figure: `rpt_audit.4f1c2a9b0d3e`."""
         mart, _, digits = self.figure.split(".")
         return f"{mart}.{digits}"
 
 
 def exact(value: object) -> str:
-    """Returns a value such that it reads back the same; empty for NULL."""
+    """Writes a value so that it reads back the same; empty for NULL."""
     return "" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
@@ -52,7 +52,7 @@ Printed = str | Cell | tuple[Part, ...]  # what stands in one cell of a table
 class Traced:
     """Prints columns of one row of a mart as cells that carry their names.
 
-    `row` has the mart's grain. The functions are those of `display.figures`.
+    `row` has the mart's grain. The functions are those in `display.figures`.
     """
 
     __slots__ = ("mart", "row")
@@ -62,39 +62,39 @@ class Traced:
         self.row = row
 
     def cell(self, column: str, text: str, *, is_strong: bool = False) -> Cell:
-        """Returns the column with a text of one's own."""
+        """Prints the column as the given text."""
         return Cell(text, figure_id(self.mart, self.row, column), self.row[column], self.row, is_strong)
 
     def number(self, column: str, digits: int = 3, mark: str = "", *, is_strong: bool = False) -> Cell:
-        """Returns the column as a figure, with a mark behind it where one is given."""
+        """Prints the column as a figure, followed by `mark`."""
         return self.cell(column, number(self.row[column], digits) + mark, is_strong=is_strong)
 
     def count(self, column: str) -> Cell:
-        """Returns the column as a whole number."""
+        """Prints the column as a whole number."""
         return self.cell(column, count(self.row[column]))
 
     def samples(self) -> Printed:
-        """Returns how many samples were measured, with the number planned behind it where that is another."""
+        """Prints how many samples were measured, followed by the number planned if it differs."""
         if self.row["n_samples_planned"] in (None, self.row["n_samples"]):
             return self.count("n_samples")
         return self.count("n_samples"), " of ", self.count("n_samples_planned")
 
     def variants(self) -> Printed:
-        """Returns under how many variants each sample has answers, with the number planned behind it where that is another."""
+        """Prints under how many variants each sample has answers, followed by the number planned if it differs."""
         if self.row["n_variants_answered"] == self.row["n_variants"]:
             return self.count("n_variants")
         return self.count("n_variants_answered"), " of ", self.count("n_variants")
 
     def percent(self, column: str) -> Cell:
-        """Returns the column as a rate."""
+        """Prints the column as a rate in per cent."""
         return self.cell(column, percent(self.row[column]))
 
     def measure(self, column: MartColumn) -> Cell:
-        """Returns the column as its unit is printed."""
+        """Prints the column in its unit."""
         return self.cell(column.name, in_unit(self.row[column.name], column.unit))
 
     def bounds_of(self, column: MartColumn) -> Printed:
-        """Returns the interval of a measure of the scorecard; nothing where both ends are NULL."""
+        """Prints the interval of a measure of the scorecard; empty if both ends are NULL."""
         low, high = (column.name + end for end in ENDS)
         if self.row[low] is None and self.row[high] is None:
             return ""
@@ -102,41 +102,41 @@ class Traced:
         return ("[", next(ends), ", ", next(ends), "]")
 
     def share(self, column: str) -> Cell:
-        """Returns the column as a part of something."""
+        """Prints the column as a share."""
         return self.cell(column, share(self.row[column]))
 
     def usd(self, column: str) -> Cell:
-        """Returns the column as an amount."""
+        """Prints the column as an amount in US dollars."""
         return self.cell(column, usd(self.row[column]))
 
     def bounds(self, stem: str, kind: str = "number") -> Printed:
-        """Returns `[low, high]` of the columns `<stem>_low` and `<stem>_high`; nothing where both are NULL."""
+        """Prints `[low, high]` from the columns `<stem>_low` and `<stem>_high`; empty if both are NULL."""
         low, high = f"{stem}_low", f"{stem}_high"
         if self.row.get(low) is None and self.row.get(high) is None:
             return ""
         return ("[", getattr(self, kind)(low), ", ", getattr(self, kind)(high), "]")
 
     def ranged(self, column: str) -> Printed:
-        """Returns a figure with its interval behind it."""
+        """Prints a figure followed by its interval."""
         bounds = self.bounds(column)
         return (self.number(column), " ", *parts(bounds)) if bounds else self.number(column)
 
 
 def parts(printed: Printed) -> tuple[Part, ...]:
-    """Returns the pieces of a cell."""
+    """Splits a cell into its pieces."""
     return printed if isinstance(printed, tuple) else (printed,)
 
 
 def plain(printed: Printed) -> str:
-    """Returns the text of a cell."""
+    """Joins the text of a cell's pieces."""
     return "".join(str(part) for part in parts(printed))
 
 
 def cells_of(row: Iterable[Printed]) -> list[Cell]:
-    """Returns the figures of a row that have a name, in order."""
+    """Lists the figures of a row that have a name, in order."""
     return [part for printed in row for part in parts(printed) if isinstance(part, Cell)]
 
 
 def rows_of(row: Iterable[Printed]) -> list[str]:
-    """Returns the names of the mart rows that a row of a table is printed from, each once."""
+    """Lists the names of the mart rows from which a row of a table is printed, each once."""
     return list(dict.fromkeys(cell.row for cell in cells_of(row)))

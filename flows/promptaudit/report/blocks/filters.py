@@ -1,4 +1,4 @@
-"""What the templates print with: other people's words escaped and isolated, figures with their names and values."""
+"""Defines what the templates print with: names and texts escaped and isolated, figures with their names and values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def environment(folder: Path) -> Environment:
-    """Returns the templates of a folder: whatever they print is escaped, and a value that is not there is an error."""
+    """Loads the templates of a folder. All that they print is escaped, and a missing value is an error."""
     import jinja2
 
     templates = jinja2.Environment(
@@ -38,7 +38,7 @@ def environment(folder: Path) -> Environment:
 
 
 def said(text: str) -> Markup:
-    """Returns somebody's words: escapes for what is invisible, isolated so that their direction stays theirs."""
+    """Escapes a recorded text, makes invisible characters visible, and isolates its direction."""
     return Markup(_said(text))  # noqa: S704 - escaped there
 
 
@@ -48,12 +48,12 @@ def _said(text: str) -> str:
 
 
 def name(text: str | None) -> Markup:
-    """Returns a name, cut."""
+    """Prints a name, cut; a dash for None."""
     return Markup("–") if text is None else said(cut(text, NAME))
 
 
 def printed(cell: Printed) -> Markup:
-    """Returns what stands in one cell: words as words, a figure with its name and its value at full precision."""
+    """Prints one cell: texts escaped, figures with their names and values at full precision."""
     return Markup(_printed(cell))  # noqa: S704 - escaped there
 
 
@@ -71,7 +71,7 @@ def _figure(part: str | Cell, *, is_named: bool) -> str:
 
 
 def lines(table: Table, trace: Callable[[str], Markup], most: int) -> Markup:
-    """Returns the first `most` rows of a table, with the names of the marts' rows where it prints a figure that has a name."""
+    """Prints the first `most` rows of a table. If it has figures with names, a last cell names the marts' rows."""
     n_text = len(table.columns) - table.n_figures
     opened = [
         '<th scope="row">' if place < table.n_heads else "<td>" if place < n_text else '<td class="n">'
@@ -92,7 +92,7 @@ def lines(table: Table, trace: Callable[[str], Markup], most: int) -> Markup:
 
 
 def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callable[[str], Markup]:
-    """Prints the name of a mart's row, as a link where a page about it is there: `<base>traces/<run>/<row>.html`."""
+    """Makes a printer of row names, linked to `<base>traces/<run>/<row>.html` for rows that have such a page."""
     folder = f"{base}traces/{quote(audit_run_id, safe='')}"
 
     def trace(row: str) -> Markup:
@@ -104,12 +104,12 @@ def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callabl
 
 
 def width(share: float) -> str:
-    """Returns a share as a CSS width."""
+    """Writes a share as a CSS width in per cent, at most 100 and at least 0."""
     return f"{100 * min(1.0, max(0.0, share)):.1f}%"
 
 
 def range_bar(value: float | None, low: float | None, high: float | None) -> Markup:
-    """Returns a figure and its interval as a mark on a line from 0 to 1; nothing without a figure."""
+    """Draws a figure and its interval as a mark on a line from 0 to 1; empty without a figure."""
     if value is None:
         return Markup("")
     span = ""
@@ -120,22 +120,22 @@ def range_bar(value: float | None, low: float | None, high: float | None) -> Mar
 
 
 def traced(row: Row, mart: str) -> Traced:
-    """Prints the columns of a mart's row with their names."""
+    """Wraps a mart's row so that its columns are printed with their names."""
     return Traced(mart, row)
 
 
 def is_traced(table: Table) -> bool:
-    """Returns whether a table names the rows that its figures are from."""
+    """Checks whether a table names the rows that its figures are from."""
     return table.has_traces and any(map(cells_of, table.rows))
 
 
 def said_plainly(text: str) -> str:
-    """Returns a name for an attribute, where no element isolates it."""
+    """Cuts a name for an attribute, in which no element can isolate it."""
     return cut(text, NAME)
 
 
 def row_name(row: Mapping[str, Any], mart: str) -> str:
-    """Returns the name of a mart's row."""
+    """Names a mart's row."""
     return row_id(mart, row)
 
 

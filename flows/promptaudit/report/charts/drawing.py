@@ -1,4 +1,4 @@
-"""Draws a chart as inline SVG in the page's colours, and keeps the layers and the rows that it is drawn from for files."""
+"""Draws a chart as inline SVG in the page's colours, and keeps its layers and rows for files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _is_drawing: ContextVar[bool] = ContextVar("_is_drawing", default=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What a chart is drawn from: its label and height, layers, and the rows that they name."""
+    """What a chart is drawn from: its label, its height, its layers, and the rows that the layers name."""
 
     label: str = ""
     height: int = HEIGHT
@@ -33,19 +33,19 @@ class Source:
 
     @property
     def rows(self) -> Sequence[Row]:
-        """Returns the most rows that one name stands for."""
+        """The rows of the largest data set."""
         return max(self.datasets.values(), key=len, default=())
 
 
 class Drawing(Markup):
-    """An SVG, with what it is drawn from and a table of its figures (None where a section prints them anyway)."""
+    """An SVG with its source and a table of its figures (None if the section prints them anyway)."""
 
     source: Source
     table: Table | None
 
     @classmethod
     def of(cls, svg: Markup, source: Source, table: Table | None) -> Drawing:
-        """Returns the three as one."""
+        """Joins an SVG, its source and its table."""
         drawing = cls(svg)
         drawing.source, drawing.table = source, table
         return drawing
@@ -53,7 +53,7 @@ class Drawing(Markup):
 
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
-    """Leaves charts empty within it: for whoever wants the tables alone."""
+    """Leaves charts empty inside the `with` block, for callers that need only the tables."""
     before = _is_drawing.set(False)
     try:
         yield
@@ -73,10 +73,10 @@ def drawn(
 ) -> Drawing:
     """Draws a chart of layers, as an image named `label`, unique on its page.
 
-    data: what the layers name. fields: the fields of the data that titles of marks and the table show, with their headings, the
-    figure itself first behind what it is of. A row of data may have `figure`, the name of the figure it draws, which
-    titles say too unless `names_figures` is False. has_table: False where the section's own table holds every figure that is
-    drawn.
+    data: the rows that the layers name. fields: the fields shown in titles of marks and in the table, with their
+    headings; the figure itself comes first after what it is about. A row of data may have `figure`, the name of the
+    figure it draws, which titles give too unless `names_figures` is False. has_table: False if the section's own table
+    holds every figure that is drawn.
     """
     if not _is_drawing.get():
         return Drawing.of(Markup(""), Source(), None)
@@ -93,14 +93,14 @@ def drawn(
 
 
 def _settled(row: Row) -> Row:
-    """Returns a row with twelve digits of what is no mart's figure: sums in a query end in other digits each time."""
+    # sums in a query differ in their last digits each time, so figures that no mart holds keep twelve
     if FIGURE in row:
         return row
     return {name: float(f"{value:.12g}") if isinstance(value, float) else value for name, value in row.items()}
 
 
 def _table(rows: Sequence[Row], headings: Mapping[str, str]) -> Table | None:
-    """Returns the rows of data as they are drawn; the figure that a name stands for is the first number with a decimal point."""
+    # in each line, the first number with a decimal point is the figure that `figure` names
     if not rows:
         return None
     lines = [_line(row, headings) for row in rows[:MOST_ROWS]]

@@ -1,4 +1,4 @@
-"""Says charts in Vega-Lite's words, as plain dicts, which `plot` draws as SVG."""
+"""Describes charts in the vocabulary of Vega-Lite, as plain dicts, which `plot` draws as SVG."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ COLOURS = (
     *("ink", "muted", "line", "first", "second", "third", "fourth", "fifth"),
     *("sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
-PAINT = {name: f"var(--{name})" for name in COLOURS}  # a colour of the page's theme, whichever it is
+PAINT = {name: f"var(--{name})" for name in COLOURS}  # a colour of the page's light or dark theme
 
 
 def number(field: str, **more: Any) -> Spec:
-    """Returns a channel of numbers."""
+    """Makes a channel of numbers."""
     return {"field": field, "type": "quantitative", **more}
 
 
 def names(field: str, **more: Any) -> Spec:
-    """Returns a channel of names, or of places that stand for them."""
+    """Makes a channel of names, or of numbers that stand for them."""
     return {"field": field, "type": "nominal", **more}
 
 
 def places(field: str, **more: Any) -> Spec:
-    """Returns a channel of names in an order."""
+    """Makes a channel of ordered names."""
     return {"field": field, "type": "ordinal", **more}
 
 
 def to(field: str) -> Spec:
-    """Returns where a mark ends that another channel begins."""
+    """Makes the channel for the end of a mark whose start another channel gives."""
     return {"field": field}
 
 
 def of(domain: Iterable[Any], reach: Iterable[Any]) -> Spec:
-    """Returns a scale that gives each value of a domain its own."""
+    """Makes a scale that maps each value of a domain to its own value."""
     return {"domain": list(domain), "range": list(reach)}
 
 
 def between(domain: Sequence[float], **more: Any) -> Spec:
-    """Returns a scale with the ends that are given, as they are."""
+    """Makes a scale with exactly the given ends."""
     return {"domain": list(domain), "nice": False, "zero": False, **more}
 
 
 def layer(rows: str, kind: str, encoding: Spec, *, where: Spec | None = None, **mark: Any) -> Spec:
-    """Returns marks of one kind, one a row of the named rows for which the filter holds."""
+    """Makes a layer of marks of one kind, one for each of the named rows that pass the filter."""
     marks: Spec = {"data": {"name": rows}, "mark": {"type": kind, **mark}, "encoding": encoding}
     return marks if where is None else {**marks, "transform": [{"filter": where}]}
 
 
 def threshold(level: float | None, domain: Sequence[float], encoding: Spec) -> list[Spec]:
-    """Returns a dashed rule at a level that lies within the domain; the rows that say where are named `threshold`."""
+    """Makes a dashed rule at a level, if it lies within the domain. Its rows are the data named `threshold`."""
     if level is None or not domain or not min(domain) <= level <= max(domain):
         return []
     return [layer("threshold", "rule", encoding, color=PAINT["muted"], strokeDash=[4, 3], strokeWidth=1)]
 
 
 def known(*fields: str) -> Spec:
-    """Returns the filter that lets rows through which have a number in each of the fields."""
+    """Makes a filter for rows that have a number in each of the fields."""
     return {"and": [{"field": field, "valid": True} for field in fields]}
 
 
 def is_set(field: str, *, to: bool = True) -> Spec:
-    """Returns the filter that lets rows through in which a field is true, or false."""
+    """Makes a filter for rows in which a field is true, or false."""
     return {"field": field, "equal": to}
 
 
 def passes(row: Spec, where: Spec) -> bool:
-    """Returns whether a filter lets a row through."""
+    """Checks whether a row passes a filter."""
     if "and" in where:
         return all(passes(row, part) for part in where["and"])
     value = row.get(where["field"])
@@ -78,7 +78,7 @@ def passes(row: Spec, where: Spec) -> bool:
 
 
 def stacked(layer: Spec, rows: Sequence[Row]) -> Iterator[tuple[Row, float, float]]:
-    """Gives each row of bars that stand on each other with where it starts and ends: the last colour lowest."""
+    """Yields each row of stacked bars with its start and end. The last colour is at the bottom."""
     encoding = layer["encoding"]
     if layer["mark"]["type"] != "bar" or encoding["x"]["type"] != "ordinal":
         return

@@ -1,4 +1,4 @@
-"""Marks of the drawings as pieces of SVG: those that look alike and cannot hide each other are one path, or one group."""
+"""Writes marks as pieces of SVG. Marks that look alike and cannot hide each other share one path or one group."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Piece = tuple[str, str, str]  # style, path, title
 class Frame:
     """Where a chart's marks are drawn: both scales, left, top, right and bottom, and the scales of further channels.
 
-    fields: those that titles of marks say, with their headings; where there are none, marks have no titles.
+    fields: the fields in the titles of marks, with their headings; without any, marks have no titles.
     """
 
     x: Scale
@@ -36,13 +36,13 @@ class Frame:
     fields: Mapping[str, str]
 
     def at(self, side: str, layer: Spec, row: Row) -> float:
-        """Returns where a row lies in a direction, in the middle of its band where there is one."""
+        """Computes a row's position in one direction, in the middle of its band if the scale has bands."""
         scale = self.x if side in {"x", "x2"} else self.y
         place = scale(row[layer["encoding"][side]["field"]])
         return place + self.beside(layer, row)[0] if side == "y" else place
 
     def beside(self, layer: Spec, row: Row) -> tuple[float, float]:
-        """Returns how far from the middle of its name's band a row's series lies, and the room that it has."""
+        """Computes how far a row's series lies from the middle of its name's band, and how much room it has."""
         use = layer["encoding"].get("yOffset")
         if not isinstance(self.y, Bands):
             return 0.0, 0.0
@@ -53,7 +53,7 @@ class Frame:
         return room * (series.index(row[use["field"]]) - (len(series) - 1) / 2), room
 
     def title(self, layer: Spec, row: Row) -> str:
-        """Returns what a pointer that rests on a row's mark shows: a line a field; nothing of marks that stand for many rows."""
+        """Writes what a pointer on a row's mark shows, a line per field; empty for marks that stand for many rows."""
         mark = layer["mark"]
         if not self.fields or not (mark["type"] in TITLED or mark.get("is_titled")):
             return ""
@@ -62,7 +62,7 @@ class Frame:
         return f"<title>{escape(chr(10).join(lines), quote=False)}</title>"
 
     def channel(self, name: str, layer: Spec, row: Row) -> Any:
-        """Returns what a row's colour, shape or dash is."""
+        """Looks up a row's value in a channel: its colour, shape, dash, size or opacity."""
         use = layer["encoding"].get(name)
         if use is None:
             return layer["mark"].get(name)
@@ -76,12 +76,11 @@ class Frame:
 
 
 def px(place: float) -> str:
-    """Returns pixels, to a tenth."""
+    """Writes pixels to a tenth."""
     return f"{place:.1f}".removesuffix(".0").replace("-0.", "-.") if place else "0"
 
 
 def _styled(paints: Mapping[str, str | None], **attributes: Any) -> str:
-    """Classes and attributes: `paints` has the colours of fill and stroke."""
     names = " ".join(f"{paint}-{colour[len('var(--') : -1]}" for paint, colour in paints.items() if colour)
     style = f' class="{names}"' if names else ""
     if not paints.get("fill"):
@@ -93,7 +92,6 @@ def _styled(paints: Mapping[str, str | None], **attributes: Any) -> str:
 
 
 def _paths(pieces: Iterable[Piece]) -> str:
-    """Returns a path for all pieces of one style; a group of paths where they have titles."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for style, path, title in pieces:
         groups.setdefault(style, []).append((path, title))
@@ -113,7 +111,7 @@ def _box(left: float, top: float, right: float, bottom: float) -> str:
 
 
 def _clipped(layer: Spec, rows: Rows, frame: Frame, inner: str) -> str:
-    """Within the frame, where a mark asks for that and a row reaches over it."""
+    # only if the mark asks for it and a row reaches beyond the frame
     left, top, right, bottom = frame.box
     if not layer["mark"].get("clip") or not isinstance(frame.y, Linear):
         return inner
@@ -180,7 +178,6 @@ def _rules(layer: Spec, rows: Rows, frame: Frame) -> str:
 
 
 def _series(layer: Spec, rows: Rows) -> list[list[Row]]:
-    """Rows by what parts the lines of a layer, along the axis."""
     encoding = layer["encoding"]
     parting = [encoding[name]["field"] for name in ("color", "detail", "strokeDash") if name in encoding]
     lines: dict[tuple[Any, ...], list[Row]] = {}
@@ -242,7 +239,7 @@ def _points(layer: Spec, rows: Rows, frame: Frame) -> str:
 
 
 def symbol(shape: str, x: float, y: float, size: float) -> str:
-    """Returns a shape of an area in square pixels around a place, as Vega has it."""
+    """Writes the path of a shape around a position, with its area in square pixels, as Vega draws it."""
     half = math.sqrt(size) / 2
     if shape == "circle":
         r = math.sqrt(size / math.pi)

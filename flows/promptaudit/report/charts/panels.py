@@ -1,6 +1,7 @@
-"""Small panels, each kind of chart a function that says its layers (`layers.py`).
+"""Draws small panels, with one function for each kind of chart, which builds its layers (`layers.py`).
 
-Data arrive as data, never as expressions; names are made visible (`figures.shown`) before they become an axis label.
+Data arrive as data, never as expressions. Invisible characters in names are made visible (`figures.shown`) before they
+become an axis label.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ MOST_BARS = 20
 STATUSES = {"unparsed": "first", "refused": "second", "empty": "third", "truncated": "fourth"}
 Domain = tuple[float, float]
 STABLE = 0.8  # the PSS from which a prompt is often called stable
-MOST_DOTS = 12  # a line that are drawn
+MOST_DOTS = 12  # dots drawn on a line
 UNSEEN = 90  # square pixels of a dot that is there for its title alone
-DEEPEST = 0.3  # below a figure, of what is drawn of its interval
+DEEPEST = 0.3  # how far below a figure its interval is drawn
 SERIES = ("first", "second", "third", "fourth")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
@@ -51,7 +52,7 @@ Rows = Sequence[dict[str, Any]]
 
 
 def binned(bins: Rows, rows: str, title: str, what: str, most: float) -> tuple[Spec, list[dict[str, Any]]]:
-    """Returns a layer of how many of something lie in each twentieth of [0, 1], and its data; rows have bin (from 0) and n."""
+    """Builds a layer that counts something in each twentieth of [0, 1], with its data. Rows have bin (from 0) and n."""
     encoding = {
         "x": number("low", title=title, **UNIT),
         "x2": to("high"),
@@ -63,9 +64,11 @@ def binned(bins: Rows, rows: str, title: str, what: str, most: float) -> tuple[S
 
 
 def histogram(bins: Rows, mean: float, label: str, most: float = 0.0) -> Markup:
-    """Draws how many samples lie in each twentieth of [0, 1]; `bins` has bin (from 0) and n.
+    """Draws how many samples lie in each twentieth of [0, 1].
 
-    The rule stands at the mean. most: the largest n of the panels beside it, which have one axis.
+    `bins` has bin (from 0) and n.
+
+    A dashed rule marks the mean. most: the largest n of the panels beside it, which share one axis.
     """
     counted, data = binned(bins, "rows", "sensitivity", "samples", max(most, *(row["n"] for row in bins)))
     at = {"x": number("at", title="sensitivity", **UNIT)}
@@ -79,7 +82,7 @@ def histogram(bins: Rows, mean: float, label: str, most: float = 0.0) -> Markup:
 
 
 def bars(rows: Rows, label: str) -> Markup:
-    """Draws a bar a name from 0 to 1 with its interval where there is one; rows have name, value, low, high."""
+    """Draws a bar per name from 0 to 1, with its interval if it has one. Rows have name, value, low, high."""
     data = [{**row, "name": cut(row["name"], 24)} for row in rows]
     order = [row["name"] for row in data]
     y = names("name", sort=order, title=None, axis={"labelLimit": 130, "ticks": False})
@@ -112,9 +115,9 @@ def bars(rows: Rows, label: str) -> Markup:
 
 
 def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, has_table: bool = True) -> Markup:
-    """Draws PSS against the number of annotators with its band; rows have series (labels_and_na, verbatim), k, pss, low, high.
+    """Draws PSS against the number of annotators with its band.
 
-    has_table: see `drawing.drawn`.
+    Rows have series (labels_and_na, verbatim), k, pss, low, high. has_table: see `drawing.drawn`.
     """
     series = list(PSS_SERIES)
     most = max((row["k"] for row in points), default=2)
@@ -143,9 +146,9 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
 
 
 def stacks(rows: Rows, n_variants: int, label: str, most_rate: float) -> Markup:
-    """Draws invalid answers of each variant in per cent, by what became of them; rows have place (from 0), status, rate.
+    """Draws the rate of invalid answers of each variant in per cent, stacked by status.
 
-    most_rate: the largest of the panels beside it, which have one axis.
+    Rows have place (from 0), status, rate. most_rate: the largest rate of the panels beside it, which share one axis.
     """
     most = n_variants - 1
     encoding = {
@@ -163,7 +166,10 @@ def stacks(rows: Rows, n_variants: int, label: str, most_rate: float) -> Markup:
 
 
 def dots(rows: Rows, domain: tuple[float, float], label: str) -> Markup:
-    """Draws accuracy of each variant, least first, originals marked; rows have place (from 1), accuracy, is_original."""
+    """Draws accuracy of each variant, least first, originals marked.
+
+    Rows have place (from 1), accuracy, is_original.
+    """
     most = max(row["place"] for row in rows)
     encoding = {
         "x": number(
@@ -210,9 +216,10 @@ def ranges(
     level: float | None = None,
     names_what: str = "model",
 ) -> Markup:
-    """Draws a point with its range for each name and series, side by side; rows have name, series, value, low, high.
+    """Draws a point with its range for each name and series, side by side.
 
-    of_what, names_what: what the series and the names are, in titles of marks. level: where a dashed rule stands.
+    Rows have name, series, value, low, high. of_what, names_what: what the series and the names are, in titles of
+    marks. level: where a dashed rule stands.
     """
     short = distinct([row["name"] for row in rows])
     data = [
@@ -253,11 +260,12 @@ def nights(
     label: str,
     noted: Sequence[str] = (),
 ) -> Markup:
-    """Draws a line a series over nights with its bands, broken where nights do not compare; diamonds and rules mark nights.
+    """Draws a line with its bands for each series over nights, broken between nights that do not compare.
 
-    `all_nights` are in order. Rows have night, series (from 0, at most four), segment (a number within the series: what
-    is joined), value, low, high, is_alone (of its segment), is_marked, and the normal band from normal_low to normal_high.
-    `changed` are the nights that get a dashed rule, `noted` those that get a whole one.
+    Diamonds and rules mark nights. `all_nights` are in order. Rows have night, series (from 0, at most four), segment
+    (a number within the series; points of one segment are joined), value, low, high, is_alone (in its segment),
+    is_marked, and the normal band from normal_low to normal_high. `changed` are the nights with a dashed rule, `noted`
+    the nights with a solid one.
     """
     own = range(len(SERIES))
     room = 44 if len(all_nights[0]) <= 5 else 100  # noqa: PLR2004 - pixels of `11-04`, and of one with its hour
@@ -317,17 +325,20 @@ def nights(
 
 
 def from_zero(most: float) -> Spec:
-    """Says a scale from 0 to a round number that holds the largest figure."""
+    """Makes a scale from 0 to a round number that is at least the largest figure."""
     return between(niced(0, most or 1))
 
 
 def paints(n: int) -> list[str]:
-    """Returns the colours of the first n series, at most four."""
+    """Lists the colours of the first n series, at most four."""
     return [PAINT[name] for name in SERIES[:n]]
 
 
 def beside(short: dict[str, str], field: str, n_series: int, axis: Spec) -> Spec:
-    """Returns the channels of names below each other with their series side by side; `field` has the place of a series."""
+    """Makes the channels for names below each other with their series side by side.
+
+    `field` has the place of a series.
+    """
     own = range(n_series)
     return {
         "y": names("name", sort=list(short.values()), title=None, axis=axis),
@@ -337,12 +348,12 @@ def beside(short: dict[str, str], field: str, n_series: int, axis: Spec) -> Spec
 
 
 def height_of(n_names: int, n_series: int) -> int:
-    """Returns the height in pixels of a chart of names with their series side by side."""
+    """Computes the height in pixels of a chart of names with their series side by side."""
     return max(90, (8 + 13 * n_series) * n_names + 46)
 
 
 def distinct(given: Sequence[str]) -> dict[str, str]:
-    """Returns names as an axis shows them: cut, and numbered where that makes two of them one."""
+    """Maps names to what an axis shows: cut, and numbered if two become the same."""
     shown: dict[str, str] = {}
     for name in dict.fromkeys(given):
         short, place = cut(name, 24), 1
@@ -354,15 +365,15 @@ def distinct(given: Sequence[str]) -> dict[str, str]:
 
 
 def domain_of(values: Sequence[float | None], least: float = -1.0) -> tuple[float, float]:
-    """Returns an axis to 1 that starts at the tenth below the smallest value, at .9 at most."""
+    """Computes an axis that ends at 1 and starts at the tenth below the smallest value, at .9 at most."""
     known = [value for value in values if value is not None]
     return max(least, min(0.9, math.floor(min(known, default=0.0) * 10) / 10)), 1.0
 
 
 def near_domain(figures: Sequence[tuple[float, float | None]]) -> tuple[float, float]:
-    """Returns an axis of figures with the lower ends of their intervals, of wide ones the part near the figure.
+    """Computes an axis for figures and the lower ends of their intervals, at most .3 below each figure.
 
-    Of a handful of samples an interval reaches down to -1: its end is cut rather than all else made flat.
+    The interval of a few samples may reach down to -1. Its end is cut off, so that the other figures do not look flat.
     """
     return domain_of([value if low is None else max(low, value - DEEPEST) for value, low in figures])
 
@@ -377,7 +388,7 @@ MOST_TICKS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axes:
-    """What a curve is drawn on: titles, the places that get a tick, and the ends of the figures (None: from 0)."""
+    """The axes of a curve: titles, places with a tick, and the ends of the figures (None: from 0)."""
 
     x: str
     y: str
@@ -391,7 +402,9 @@ class Axes:
 def curves(
     points: Sequence[dict[str, Any]], series: Sequence[str], axes: Axes, fields: Mapping[str, str], label: str
 ) -> Drawing:
-    """Draws a line a series with dots and intervals; rows have at, series, value, and low and high where they have an interval.
+    """Draws a line per series with dots and intervals.
+
+    Rows have at, series, value, and low and high of their intervals.
 
     `series` are at most four. fields: see `drawing.drawn`.
     """

@@ -1,4 +1,4 @@
-"""Draws a chart of layers (`layers.py`) as inline SVG whose colours are classes of the page's style: no library, no script."""
+"""Draws a chart of layers (`layers.py`) as inline SVG, without a library or a script. Its colours are CSS classes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ OFFSETS = 0.2  # room between and around names that have several series
 
 
 def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[str, str]) -> Markup:
-    """Draws the chart as one image named `label`; nothing in it can run, load or link: it holds numbers and escaped text.
+    """Draws the chart as one image named `label`.
 
-    fields: what the title of a mark says of its row, with headings; where there are none, marks have no titles.
+    It holds only numbers and escaped text: nothing can run, load or link.
+
+    fields: the fields in the title of a mark, with their headings; without any, marks have no titles.
     """
     width, height = spec["width"], spec["height"]
     layers = [(layer, [row for row in data[layer["data"]["name"]] if _is_in(layer, row)]) for layer in spec["layer"]]
@@ -57,7 +59,7 @@ def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[st
 
 
 def _is_in(layer: Spec, row: Row) -> bool:
-    """Returns whether a layer draws a row: it passes the layer's filters, and has the figures that say where it lies."""
+    # a row is drawn if it passes the layer's filters and, for bars, has the figures that place it
     uses = (layer["encoding"].get(side, {}) for side in ("x", "x2", "y", "y2"))
     places = [use["field"] for use in uses if "field" in use] if layer["mark"]["type"] in BARS else []
     return all(passes(row, each["filter"]) for each in layer.get("transform", ())) and all(
@@ -69,7 +71,7 @@ Layers = Sequence[tuple[Spec, Rows]]
 
 
 class _Axis:
-    """What the layers of a chart say of one of its directions, together."""
+    # joins what the layers of a chart set for one direction
 
     def __init__(self, side: str, layers: Layers) -> None:
         self.side = side
@@ -110,7 +112,6 @@ class _Axis:
         return [name for name in order if name in known] if order is not None else sorted(known)
 
     def laid(self, start: float, end: float) -> Scale:
-        """Lays the scale over these pixels."""
         if self.is_number:
             self.scale = Linear(
                 low=self.domain[0],
@@ -139,7 +140,6 @@ class _Axis:
         return self.scale
 
     def marked(self) -> list[tuple[float, str]]:
-        """Returns places of ticks with their labels."""
         if isinstance(self.scale, Bands):
             chosen = self.axis.get("values", self.domain)
             return [
@@ -155,7 +155,7 @@ class _Axis:
         return [(self.scale(value), written(value, form, step, most)) for value in chosen]
 
     def labels(self) -> list[tuple[float, str]]:
-        """Returns the labels that have room: every second one, as long as two would touch."""
+        # every second label is dropped as long as two would touch
         if not self.has_labels:
             return []
         labels = self.marked()
@@ -174,7 +174,7 @@ class _Axis:
 
 
 def _others(layers: Layers) -> dict[str, Spec]:
-    """Returns the scales of the channels that are no place: the first that says one."""
+    # the first layer that sets a scale for a channel decides
     scales: dict[str, Spec] = {}
     for layer, _ in layers:
         for channel, use in layer["encoding"].items():
@@ -184,7 +184,6 @@ def _others(layers: Layers) -> dict[str, Spec]:
 
 
 def _ruled(x: _Axis, y: _Axis, frame: Frame) -> Iterator[str]:
-    """Grid, axes, labels and titles."""
     left, top, right, bottom = frame.box
     lines, texts = "", ""
     if y.has_labels:

@@ -1,6 +1,6 @@
-"""Charts of samples: boxes by class, clouds of dots, stacked shares of labels, densities, and a matrix of pairs.
+"""Draws charts of samples: boxes by class, clouds of dots, stacked shares of labels, densities, a matrix of pairs.
 
-As in `panels.py`, data arrive as data and names are made visible before they become an axis label.
+As in `panels.py`, data arrive as data, and names are made visible before they become an axis label.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ NOT_VALID, OTHER = "muted", "line"
 def boxes(rows: Rows, all_names: Sequence[str], series: Sequence[str], label: str) -> Markup:
     """Draws the middle half, the middle nine tenths and the median of each name and series, side by side.
 
-    Rows have name, series, n, low, lower, median, upper, high. `all_names` are unique and in order; `series` at most four.
+    Rows have name, series, n, low, lower, median, upper, high. `all_names` are unique and in order; `series` at most
+    four.
     """
     short = distinct(all_names)
     data = [{**row, "name": short[row["name"]], "place": series.index(row["series"])} for row in rows]
@@ -53,7 +54,7 @@ def boxes(rows: Rows, all_names: Sequence[str], series: Sequence[str], label: st
 
 
 def cloud(behind: Rows, rows: Rows, series: Sequence[str], label: str) -> Markup:
-    """Draws mean consistency against sensitivity, one dot where samples fall on each other, larger for more of them.
+    """Draws mean consistency against sensitivity, with one dot for samples at the same place, larger for more samples.
 
     Rows have who (a strategy of `series`; behind: random or noisy), sensitivity, mean_consistency, n.
     """
@@ -75,7 +76,10 @@ def cloud(behind: Rows, rows: Rows, series: Sequence[str], label: str) -> Markup
 
 
 def shares(rows: Rows, all_names: Sequence[str], colours: Sequence[str], label: str) -> Markup:
-    """Draws a bar from 0 to 1 a name, in parts; rows have name, part (its place in `colours`), label, start, end, p_tau."""
+    """Draws a bar from 0 to 1 for each name, divided into parts.
+
+    Rows have name, part (its place in `colours`), label, start, end, p_tau.
+    """
     short = distinct(all_names)
     encoding = {
         "y": names("name", sort=list(short.values()), title=None, axis={"labelLimit": 120, "ticks": False}),
@@ -83,7 +87,7 @@ def shares(rows: Rows, all_names: Sequence[str], colours: Sequence[str], label: 
         "x2": to("end"),
         "color": names("part", scale=of(range(len(colours)), [PAINT[name] for name in colours])),
     }
-    # a hair of room between two parts, so that they part without their colours too
+    # a small gap between two parts, so that they are distinct without their colours too
     data = [{**row, "name": short[row["name"]], "end": max(row["start"], row["end"] - 0.006)} for row in rows]
     fields = {"name": "sample", "label": "label", "p_tau": "share of wordings"}
     height = max(90, 30 * len(all_names) + 46)
@@ -92,7 +96,9 @@ def shares(rows: Rows, all_names: Sequence[str], colours: Sequence[str], label: 
 
 
 def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) -> Markup:
-    """Draws a density a series, each as wide at its mode.
+    """Draws a density for each series.
+
+    All are equally wide at their modes.
 
     Outlines have place (of the series), at (x), low and high (y); middles have place, series, n, median, low, high.
     """
@@ -124,7 +130,7 @@ def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) ->
 
 
 def matrix(cells: Rows, n: int, label: str) -> Markup:
-    """Draws pairs of n samples, of a stronger shade where they are alike.
+    """Draws pairs of n samples, in a stronger shade for more alike pairs.
 
     Rows have row, start, end (places from 0) and similarity in [0, 1].
     """
@@ -143,9 +149,10 @@ def matrix(cells: Rows, n: int, label: str) -> Markup:
 
 
 def steps(bars: Rows, label: str) -> Markup:
-    """Draws how many pairs are how alike; rows have start and end in [0, 1], equal for exactly 0 and exactly 1, and value.
+    """Draws how many pairs have which similarity.
 
-    Bars of an exact end stand beside the axis of the others.
+    Rows have value, and start and end in [0, 1], equal for exactly 0 and exactly 1. Bars of exactly 0 or 1 stand
+    outside the axis of the others.
     """
     ends = {"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "tickCount": 6, "format": ".1f"}
     encoding = {

@@ -1,4 +1,4 @@
-"""Scales of the drawings, as Vega has them: places of values, round ticks and their labels."""
+"""Computes scales of the drawings as Vega does: positions of values, round ticks and their labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _PREFIXES = {-3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T"}
-# widths of ASCII from the space on, in thousandths of the font's size, in the fonts that a page is shown in
+# widths of ASCII characters from the space on, in thousandths of the font size, in the fonts of a page
 _IN_TEXT = """
 278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 556 278
 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833 722 778 667 778 722 667 611 722
@@ -21,7 +21,7 @@ FONT_SIZE = 11
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linear:
-    """Numbers on a line of pixels; with `is_clamped` those outside lie at its ends."""
+    """Numbers on a line of pixels. With `is_clamped`, numbers outside lie at its ends."""
 
     low: float
     high: float
@@ -30,14 +30,14 @@ class Linear:
     is_clamped: bool = False
 
     def __call__(self, value: float) -> float:
-        """Where a value lies."""
+        """Computes where a value lies, in pixels."""
         share = (value - self.low) / (self.high - self.low) if self.high != self.low else 0.5
         return self.start + (self.end - self.start) * (min(1.0, max(0.0, share)) if self.is_clamped else share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bands:
-    """A band of pixels a name, with room between and around them in parts of a step."""
+    """One band of pixels per name. The room between and around the bands is given in parts of a step."""
 
     names: Sequence[Any]
     start: float
@@ -47,16 +47,16 @@ class Bands:
 
     @property
     def step(self) -> float:
-        """Returns how far one band's start is from the next one's."""
+        """The pixels from the start of one band to the start of the next."""
         return (self.end - self.start) / max(1.0, len(self.names) - self.between + 2 * self.around)
 
     @property
     def width(self) -> float:
-        """Returns the room of one band."""
+        """The width of one band in pixels."""
         return self.step * (1 - self.between)
 
     def __call__(self, name: object) -> float:
-        """Returns the middle of a name's band."""
+        """Computes the middle of a name's band."""
         return self.start + self.step * (self.around + self.names.index(name)) + self.width / 2
 
 
@@ -64,7 +64,7 @@ Scale = Linear | Bands
 
 
 def step_of(low: float, high: float, n: float) -> float:
-    """Returns the round step, of 1, 2 or 5 times a power of ten, that parts a range into about n."""
+    """Finds the round step (1, 2, 5 or 10 times a power of ten) that divides a range into about n parts."""
     wanted = (high - low) / max(1.0, n)
     if wanted <= 0:
         return 0.0
@@ -76,7 +76,7 @@ def step_of(low: float, high: float, n: float) -> float:
 
 
 def niced(low: float, high: float) -> tuple[float, float]:
-    """Returns a range out to round numbers."""
+    """Extends a range to round numbers."""
     for _ in range(2):
         step = step_of(low, high, 10)
         if step:
@@ -85,7 +85,7 @@ def niced(low: float, high: float) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, n: int, least_step: float | None = None) -> tuple[list[float], float]:
-    """Returns about n round values of a range, and their step."""
+    """Finds about n round values in a range, and their step."""
     if least_step is not None:
         n = max(1, min(n, math.floor((high - low) / least_step)))
     step = step_of(low, high, n)
@@ -96,9 +96,9 @@ def ticks(low: float, high: float, n: int, least_step: float | None = None) -> t
 
 
 def written(value: float, form: str | None, step: float = 1.0, most: float = 1.0) -> str:
-    """Returns a tick's label in one of the forms that charts use; by default as many digits as the step has.
+    """Writes a tick's label in one of the forms that charts use, by default with as many digits as the step has.
 
-    most: the end of the axis, whose thousands all its labels are told in.
+    most: the end of the axis. It decides the prefix (k, M, …) of all labels of the form `~s`.
     """
     if form == "d":
         text = f"{value:.0f}"
@@ -123,12 +123,12 @@ def _trimmed(text: str) -> str:
 
 
 def width_of(text: str) -> float:
-    """Returns about how wide a text of a chart is, in pixels."""
+    """Estimates how wide a text of a chart is, in pixels."""
     return FONT_SIZE / 1000 * sum(_WIDTHS[ord(char) - 32] if " " <= char <= "~" else 1000 for char in text)
 
 
 def fitted(text: str, limit: float | None) -> str:
-    """Returns a text cut to a width."""
+    """Cuts a text to a width in pixels, with an ellipsis if it is cut."""
     if limit is None or width_of(text) <= limit:
         return text
     while text and width_of(text) + FONT_SIZE > limit:

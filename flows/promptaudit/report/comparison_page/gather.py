@@ -1,4 +1,4 @@
-"""Gathers what the page about a comparison says, from the published marts."""
+"""Gathers the content of the page about a comparison from the published marts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_THE_MODEL = {"we_changed_the_model", "provider_changed_the_model"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the two: its run, and what it is called where two models or strategies are compared."""
+    """One side of a comparison: its run, and its name if two models or strategies are compared."""
 
     name: str  # base, candidate
     run: ComparedRun
@@ -35,7 +35,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonData:
-    """What the page says. All texts of the example are cut and safe to print; a page escapes them as any other text."""
+    """The content of the page.
+
+    Texts of the example are cut and safe to print; a page escapes them as any other text.
+    """
 
     comparison: RunComparison
     sides: tuple[Side, Side]
@@ -46,7 +49,10 @@ class ComparisonData:
 
 
 def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None = None) -> ComparisonData:
-    """Returns what the page about a comparison that has rows says; texts as `text` says, as sparing as either run's cards."""
+    """Gathers the page's content for a comparison with rows.
+
+    A text is left out if `text` or the cards of either run say so.
+    """
     sides = [
         Side(name=name, run=run, called=called)
         for name, run, called in zip(("base", "candidate"), comparison.runs, comparison.names, strict=True)
@@ -60,7 +66,7 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
         return ComparisonData(
             comparison=told,
             sides=(sides[0], sides[1]),
-            # the confusion is told once, beneath the picture
+            # the confusion stands once on the page, beneath the picture
             causes=differences_of(
                 [{**row, "n_moved": None} for row in told.measures if row["verdict"] in NEWS], recorded
             ),
@@ -71,7 +77,7 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
 
 
 def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
-    """Returns the confusion that grew most where the largest difference is, else wherever one grew."""
+    # the confusion of the group with the largest difference goes before others
     place = None if largest is None else _group(largest.row)
     grown = sorted(comparison.moved, key=lambda confusion: confusion.group != place)
     if not grown:
@@ -81,7 +87,7 @@ def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
 
 
 def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:
-    """Returns the copy of the candidate, as sparing with texts as the cards of either run."""
+    # the candidate's copy, with texts left out that the cards of either run mark as sensitive
     base, candidate = (run.audit_run_id for run in comparison.runs)
     copy = Copy(con, warehouse, candidate, texts)
     copy.texts.sensitive |= copy.sensitive_of(base)
@@ -89,13 +95,12 @@ def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparis
 
 
 def _with_texts(comparison: RunComparison, texts: Texts) -> RunComparison:
-    """Returns the comparison with what is recorded otherwise as the policy has it, and reasons that quote no more than that."""
+    # reasons may quote recorded texts, so they are cut by the same policy
     measures = texts.unquoted(comparison.measures, comparison.changes)
     return replace(comparison, measures=measures, changes=texts.kept(comparison.changes))
 
 
 def _example(copy: Copy, comparison: RunComparison, sides: tuple[Side, Side]) -> Example | None:
-    """Returns a sample that the two answer differently, of the first of the groups that differ most which has one."""
     flips = (
         flip_of(copy, row, (_who(sides[0]), _who(sides[1]))) for row in _differing(comparison.measures)[:MOST_GROUPS]
     )
@@ -103,10 +108,8 @@ def _example(copy: Copy, comparison: RunComparison, sides: tuple[Side, Side]) ->
 
 
 def _differing(measures: Sequence[Row]) -> list[Row]:
-    """Returns the measure that differs most of each group, one that regressed before others, as the page of a night has it.
-
-    None of a group whose labels are known to be the same on both sides.
-    """
+    # one measure per group, groups that regressed first, as on the page of a night; without groups whose labels are
+    # known to be the same on both sides
     groups: dict[tuple[str, ...], Row] = {}
     for row in sorted(ranked(measures), key=lambda row: row["verdict"] != "regressed"):
         groups.setdefault(_group(row), row)
@@ -129,21 +132,21 @@ LARGE, LARGER = 0.05, 0.15  # from which a difference is painted in a deeper sha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Largest:
-    """The measure that differs most: beyond chance where any does. `figure_id` is the name that `trace` follows."""
+    """The measure that differs most, beyond chance if any does. `figure_id` is the name that `trace` follows."""
 
     row: Row
     label: str
     moved: str  # +0.226 [+0.186, +0.266]
-    figures: tuple[str, ...]  # from what to what, how sure
+    figures: tuple[str, ...]  # from what to what, and the uncertainty
     figure_id: str
     is_news: bool
     is_of_labels: bool  # whether `diagnose` has something to say of it
 
 
 def ranked(measures: Sequence[Row]) -> list[Row]:
-    """Returns the measures that differ by a finite figure, those beyond chance first, then by size.
+    """Sorts the measures that differ by a finite figure: differences beyond chance first, then by size.
 
-    Labels that changed, costs and times come after what is measured of the answers.
+    Labels that changed, costs and times come after the measures of the answers.
     """
     return sorted(
         (row for row in measures if _is_finite(row) and abs(row["difference"]) > NONE),
@@ -158,9 +161,9 @@ def _is_finite(row: Row) -> bool:
 
 
 def largest_of(measures: Sequence[Row]) -> Largest | None:
-    """Returns the one that differs most, of those that have a verdict; None where none differs.
+    """Finds the measure with a verdict that differs most; None if none differs.
 
-    Labels that change no more than expected are no difference: asked again they change too.
+    Labels that change no more than expected do not count as a difference: asked again, they change too.
     """
     judged = [
         row
@@ -184,11 +187,11 @@ def largest_of(measures: Sequence[Row]) -> Largest | None:
 
 
 def size(row: Row) -> float:
-    """Returns how far a measure moved: as it is, and of costs and times as a part of what it was."""
+    """Measures how far a figure moved. For costs and times this is the share of the base figure."""
     moved = abs(float(row["difference"] or 0))
     return moved / abs(float(row["base"])) if row["measure"] in UNSCALED and row["base"] else moved
 
 
 def depth(row: Row) -> int:
-    """Returns how deep a shade the size of a difference is painted in: 1, 2 or 3."""
+    """Chooses the depth of the shade for the size of a difference: 1, 2 or 3."""
     return 1 + sum(size(row) >= edge for edge in (LARGE, LARGER))

@@ -38,10 +38,11 @@ _ID = re.compile(r'<meta name="comparison" content="([0-9a-f]{32})">')
 def write_page(
     warehouse: Warehouse, comparison: RunComparison, text: Policy | None = None, *, is_held: bool = True
 ) -> Path | None:
-    """Writes `reports/comparison-<id>.html` about a published comparison beside the published copy; returns its path.
+    """Writes `reports/comparison-<id>.html` beside the published copy and gives its path.
 
-    A comparison without rows has no page. Its hash lands and is sealed where the warehouse is held by the caller, so that
-    `verify` knows it again. text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, none of sensitive tasks.
+    A comparison without rows has no page (None). With `is_held` (the caller holds the warehouse) the page's hash lands
+    and is sealed, so that `verify` recognises the page. text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else
+    excerpts, none of sensitive tasks.
     """
     if not comparison.measures:
         return None
@@ -57,7 +58,10 @@ def write_page(
 def write_if_possible(
     warehouse: Warehouse, comparison: RunComparison, text: Policy | None, progress: Progress
 ) -> Path | None:
-    """Writes the page, recorded where nobody else holds the warehouse; a page that cannot be written is no error."""
+    """Writes the page, and records it if nobody else holds the warehouse.
+
+    A page that cannot be written is only a warning.
+    """
     try:
         with held_if_free(warehouse, progress) as is_held:
             return write_page(warehouse, comparison, text, is_held=is_held)
@@ -67,7 +71,7 @@ def write_if_possible(
 
 
 def write_again(warehouse: Warehouse, comparison_ids: Iterable[str]) -> None:
-    """Writes the pages of these comparisons anew where they are there; a page goes whose comparison has no rows any more."""
+    """Writes existing pages of these comparisons again, and removes a page whose comparison has no rows any more."""
     for comparison_id in comparison_ids:
         path = warehouse.places.comparison(comparison_id)
         if path.is_file() and write_page(warehouse, run_comparison(warehouse, comparison_id)) is None:
@@ -75,7 +79,10 @@ def write_again(warehouse: Warehouse, comparison_ids: Iterable[str]) -> None:
 
 
 def as_written(warehouse: Warehouse, page: str, text: Policy | None = None) -> str | None:
-    """Returns the page about the comparison that a page is about, as it would be written now; None for another page."""
+    """Renders anew the page about the comparison that `page` is about.
+
+    None if `page` is about no comparison with rows.
+    """
     named = _ID.search(page)
     comparison = None if named is None else run_comparison(warehouse, named[1])
     return None if comparison is None or not comparison.measures else _page(warehouse, comparison, text)
@@ -86,13 +93,13 @@ def _page(warehouse: Warehouse, comparison: RunComparison, text: Policy | None) 
 
 
 def title_of(data: ComparisonData) -> str:
-    """Returns which two are compared."""
+    """Names the two sides that are compared."""
     names = [cut(side.run.audit_id if side.called is None else side.called, NAME) for side in data.sides]
     return f"Two runs of {names[0]}" if names[0] == names[1] else " and ".join(names)
 
 
 def page_of(data: ComparisonData) -> str:
-    """Returns the page as text, without a script. Data reach the template as values: escaped, made visible, isolated."""
+    """Renders the page as text, without a script. The template escapes, isolates and makes visible all data."""
     base, candidate = data.sides
     first = data.comparison.measures[0]
     template = environment(Path(__file__).parents[1]).get_template(TEMPLATE)
@@ -139,7 +146,7 @@ REASON = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How a comparison came out: what became of its measures, in a word of SIGNS and a sentence on how many."""
+    """How a comparison came out: a word of SIGNS, and a sentence on how many measures came out how."""
 
     state: str
     reason: str
@@ -147,17 +154,17 @@ class Verdict:
 
     @property
     def sign(self) -> str:
-        """Returns the sign that stands before the word."""
+        """The sign that stands before the word."""
         return SIGNS[self.state]
 
     @property
     def word(self) -> str:
-        """Returns the state as it begins a sentence."""
+        """The state with a capital letter, to begin a sentence."""
         return self.state.capitalize()
 
 
 def verdict_of(data: ComparisonData) -> Verdict:
-    """Returns the verdict on a comparison: regressed where any measure did, else improved, else changed."""
+    """Decides the verdict on a comparison: regressed if any measure regressed, else improved, else changed."""
     measures = data.comparison.measures
     counts = Counter(row["verdict"] for row in measures)
     n_judged = sum(counts[verdict] for verdict in (*GRAVEST, "none_shown"))
@@ -172,7 +179,7 @@ def verdict_of(data: ComparisonData) -> Verdict:
 
 
 def next_command(data: ComparisonData) -> str:
-    """Returns the command that helps on: what makes the group that differs most so, what its figure rests on, or the gate."""
+    """Suggests the next command: a diagnosis of the group that differs most, the trace of its figure, or the gate."""
     run, largest = data.sides[1].run.audit_run_id[:ID], data.largest
     if largest is None or not largest.is_news:
         return command("check", run)

@@ -1,4 +1,4 @@
-"""The sections of a comparison's page: every measure, cost and latency, what is recorded otherwise, samples that flipped."""
+"""Builds the sections of a comparison's page: all measures, cost and latency, recorded differences, flipped samples."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _FLIPS = (
 
 
 def sections(comparison: RunComparison) -> list[DrawnSection]:
-    """Makes what is folded below the first screen of a comparison's page."""
+    """Builds the sections that are folded below the first screen of a comparison's page."""
     of_costs = gravest_first([row for row in comparison.measures if row["measure"] in UNSCALED])
     measures = gravest_first([row for row in comparison.measures if row["measure"] not in UNSCALED])
     every = _section("measures", "Every measure", counts_of(measures), _MEASURED, measures, COMPARED, n_heads=5)
@@ -173,7 +173,10 @@ Group = tuple[str, str, str]
 
 
 def heat(measures: Sequence[Row]) -> Heat:
-    """Returns the picture of the rows of one comparison; of many groups those that differ most."""
+    """Draws the differences of one comparison as a table of shades.
+
+    If there are many groups, the most different are shown.
+    """
     known = [row for row in measures if row["difference"] is not None]
     if not known:
         return Heat(label="Differences", absent="No measure has a difference between the two.")
@@ -208,7 +211,7 @@ def _group(row: Row) -> Group:
 
 
 def _place(measure: str) -> tuple[int, str]:
-    """Returns the order of columns: what most people look for first, costs and times last."""
+    # what most people look for first, and costs and times last
     if measure in FIRST:
         return FIRST.index(measure), measure
     return len(FIRST) + (measure in ("cost_usd", "latency_ms")), measure

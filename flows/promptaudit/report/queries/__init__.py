@@ -1,7 +1,7 @@
 """What the report asks of the published copy: each query is about one run (`$run`) and gives few rows.
 
-Texts are fetched with one character more than is shown (`left(…, $long)`), so that a cut is seen. A sample is chosen by the
-smallest md5 of the run's seed and its name: the same ones on every machine, no matter how many others there are.
+Texts are fetched with one character more than is shown (`left(…, $long)`), so that a cut is seen. A sample is chosen by
+the smallest md5 of the run's seed and its name. It is the same on every machine and with any number of other samples.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LIMITS = {
     "sampled": SAMPLED,
     "n_bins": N_BINS,
 }
-"""What is bound in queries about any run."""
+"""Values that are bound in queries about any run."""
 
 _READS = {
     "top": ("top_samples",),
@@ -40,5 +40,5 @@ _READS = {
 
 
 def query(name: str) -> str:
-    """Returns the text of a query, with those before it that it reads by name."""
+    """Reads the text of a query, preceded by the queries that it reads by name."""
     return over(sql("report", name), **{each: sql("report", each) for each in _READS.get(name, ())})

@@ -1,4 +1,4 @@
-"""The sections on the answers themselves: distinct, invalid and missing ones, fields of extraction, and what they cost."""
+"""Builds the sections on the answers: distinct, invalid and missing ones, fields of extraction, and their costs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _fill_distinct(task: Task) -> None:
 
 
 def mean(value: float) -> str:
-    """Returns a mean of counts as it is printed: whole where it is whole."""
+    """Prints a mean of counts, without decimals if it is whole, else with one."""
     return number(value, 0 if value == int(value) else 1)
 
 
@@ -122,7 +122,7 @@ def _invalid_rate(rows: Sequence[Row]) -> float | None:
 
 
 def _summed(mart: str, heading: str, name: str) -> Column:
-    """Returns a count of a mart, or without its row the sum over a group's formats."""
+    # without a row of the mart: the sum over the group's formats
     return beside(mart, counted(heading, name), lambda row: count(_sum(row["formats"], name)))
 
 
@@ -244,12 +244,12 @@ AS_NA, AS_MODAL = "if_missing_na", "if_missing_modal"
 
 
 def lacking(scorecard: Iterable[Row]) -> list[Row]:
-    """Returns the rows of rpt_audit that have bounds: those of groups with asks that nobody answered."""
+    """Keeps the rows of rpt_audit that have bounds: groups with asks that nobody answered."""
     return [row for row in scorecard if row[f"invalid_rate_{AS_NA}"] is not None]
 
 
 def n_unanswered(row: Row) -> int:
-    """Returns the asks of a row of rpt_audit without an answer: not landed, or ended in an error."""
+    """Counts the asks of a row of rpt_audit without an answer: not landed, or ended in an error."""
     return int(row["n_planned"] - row["n_landed"] + row["n_error"])
 
 

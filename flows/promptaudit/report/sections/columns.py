@@ -1,4 +1,4 @@
-"""Tables of the sections: columns that print a mart's figures, names and intervals, and tables across tasks and comparisons."""
+"""Builds tables of the sections: columns of figures, names and intervals, and tables across tasks and comparisons."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONG_WORDING = 160
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its heading, what prints its cell of a row, and whether it is aligned as a figure."""
+    """A column of a table: its heading, the function that prints a row's cell, whether it is aligned as a figure."""
 
     heading: str
     cell: Callable[[Traced], Printed]
@@ -27,32 +27,35 @@ class Column:
 
 
 def words(heading: str, name: str) -> Column:
-    """Returns a column of names or texts, printed as they are."""
+    """Makes a column of names or texts, printed as they are."""
     return Column(heading, lambda of: of.row[name])
 
 
 def figure(heading: str, name: str, kind: Callable[[Traced, str], Printed] = Traced.number) -> Column:
-    """Returns a column of a mart's figures with their names; `kind` is the method of `Traced` that prints them."""
+    """Makes a column of a mart's figures with their names. `kind` is the method of `Traced` that prints them."""
     return Column(heading, lambda of: kind(of, name), is_figure=True)
 
 
 def counted(heading: str, name: str) -> Column:
-    """Returns a column of a mart's counts with their names."""
+    """Makes a column of a mart's counts with their names."""
     return figure(heading, name, Traced.count)
 
 
 def bounds(name: str, heading: str = "95 % interval") -> Column:
-    """Returns a column of the intervals of a mart's figures."""
+    """Makes a column of the intervals of a mart's figures."""
     return figure(heading, name, Traced.bounds)
 
 
 def tally(heading: str, name: str) -> Column:
-    """Returns a column of counts without names."""
+    """Makes a column of counts without names."""
     return Column(heading, lambda of: count(of.row[name]), is_figure=True)
 
 
 def beside(mart: str, column: Column, otherwise: Callable[[Row], Printed] = lambda _: ABSENT) -> Column:
-    """Returns a column of another mart's row, which a row holds under the mart's name; `otherwise` prints where it is None."""
+    """Makes a column of another mart's row, stored in each row under that mart's name.
+
+    `otherwise` prints the cell if that row is None.
+    """
 
     def cell(of: Traced) -> Printed:
         other = of.row[mart]
@@ -62,7 +65,7 @@ def beside(mart: str, column: Column, otherwise: Callable[[Row], Printed] = lamb
 
 
 def judge_errors(judging: JudgingData, method: str = "scoring_method") -> Column:
-    """Returns the column on how often the judge of a row is wrong on controls, empty for rules."""
+    """Makes the column on how often the judge of a row is wrong on controls; empty for rules."""
     errors = judging.errors
     return Column("Judge wrong on controls", lambda of: errors.get((of.row["task_id"], of.row[method]), ""))
 
@@ -83,9 +86,10 @@ def table(
     note: str = "",
     most: int = MOST_ROWS,
 ) -> Table:
-    """Returns a table of the first `most` rows, which knows how many there are beyond them.
+    """Makes a table of the first `most` rows, with a count of all rows.
 
-    `mart` is what the rows are of, or says so of each row; rows without one have no columns of named figures.
+    `mart` is the mart of the rows, or a function that gives the mart of each row. Rows without one have no columns of
+    named figures.
     """
     mart_of = mart if callable(mart) else lambda _: mart
     n_until_figures = max((place for place, column in enumerate(columns, 1) if not column.is_figure), default=0)
@@ -102,12 +106,12 @@ def table(
 
 
 def variant_number(variant: Row | None) -> str:
-    """Returns a variant as people number it: 3, 3 at 0.5, 7 (option order)."""
+    """Numbers a variant as people do: 3, 3 at 0.5, 7 (option order); ? for None."""
     return "?" if variant is None else numbered(variant)
 
 
 def wording(variant: Row | None, longest: int = LONG_WORDING) -> str:
-    """Returns the instruction of a variant, cut."""
+    """Gives the instruction of a variant, cut, or "not recorded"."""
     return cut((variant or {}).get("instruction") or "not recorded", longest)
 
 
@@ -116,10 +120,12 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pivot:
-    """How rows of a mart become a table: `heads` are the headings of the columns that name a line, with the mart's names.
+    """How rows of a mart become a table.
 
-    across: the column whose values are the table's columns. cell: what prints one row. last: further columns behind these,
-    printed from what names a line.
+    `heads` maps headings of the columns that name a line to the mart's columns.
+
+    across: the column whose values become the table's columns. cell: prints one row. last: further columns after these,
+    printed from the key of a line.
     """
 
     caption: str
@@ -133,7 +139,7 @@ class Pivot:
 
 
 def pivoted(pivot: Pivot, rows: Sequence[Row]) -> Table:
-    """Returns the table of these rows; models that others are held against (`is_reference`) stand last."""
+    """Makes the table of these rows. Reference models (`is_reference`) stand last."""
     across = {row[pivot.across]: row.get("is_reference", False) for row in sorted(rows, key=_is_reference)}
     lines: dict[Key, dict[str, Row]] = {}
     for row in rows:
@@ -161,7 +167,7 @@ def pivoted(pivot: Pivot, rows: Sequence[Row]) -> Table:
 
 
 def n_tasks(rows: Sequence[Row]) -> int:
-    """Returns how many tasks rows are about."""
+    """Counts the tasks that rows are about."""
     return len({row["task_id"] for row in rows})
 
 
@@ -173,17 +179,17 @@ COMPARED = "rpt_run_comparisons"
 
 
 def compared_figure(of: Traced, column: str) -> Cell:
-    """Returns a figure in its measure's unit."""
+    """Prints a figure in its measure's unit."""
     return of.cell(column, in_unit(of.row[column], compared_unit(of.row["measure"])))
 
 
 def difference(of: Traced, column: str) -> Cell:
-    """Returns a difference with its sign."""
+    """Prints a difference with its sign."""
     return of.cell(column, signed(of.row[column], compared_unit(of.row["measure"])))
 
 
 def around(of: Traced, stem: str = "difference") -> Printed:
-    """Returns the interval of a difference; nothing where it has none."""
+    """Prints the interval of a difference; empty if an end is missing."""
     low, high = f"{stem}_low", f"{stem}_high"
     if of.row[low] is None or of.row[high] is None:
         return ""
@@ -191,7 +197,7 @@ def around(of: Traced, stem: str = "difference") -> Printed:
 
 
 def gravest_first(rows: Sequence[Row]) -> list[Row]:
-    """Returns rows by their verdict, those that regressed first."""
+    """Sorts rows by their verdict, regressed first."""
     return sorted(rows, key=lambda row: VERDICTS.index(row["verdict"]))
 
 
@@ -206,7 +212,7 @@ COMPARED_NAMES = (
 
 
 def compared_figures(candidate: str = "Candidate") -> tuple[Column, ...]:
-    """Returns the columns of the two figures and their difference, under the candidate's name."""
+    """Makes the columns of both figures and their difference. `candidate` is the heading of the second figure."""
     return (
         figure("Base", "base", compared_figure),
         figure(candidate, "candidate", compared_figure),

@@ -1,4 +1,4 @@
-"""The sections on consistency: by class, by sample, and pair by pair in the classes that are treated least and most alike."""
+"""Builds the sections on consistency: by class, by sample, and by pair in the classes of least and most consistency."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def _fill_samples(task: Task) -> None:
 
 
 def density(counts: NDArray[np.float64], bandwidth: float = BANDWIDTH) -> NDArray[np.float64]:
-    """Returns a smooth density over [0, 1] from the counts of equal bins, shape (n_bins,), at the bins' middles.
+    """Smooths the counts of equal bins over [0, 1], shape (n_bins,), into a density at the bins' middles.
 
-    A Gaussian kernel, its tails reflected at 0 and 1 so that nothing is lost there; the largest value is 1. All zero without
-    a count.
+    The kernel is Gaussian, its tails reflected at 0 and 1 so that nothing is lost there. The largest value is 1.
+    Without a count all are 0.
     """
     n = len(counts)
     middles = (np.arange(n) + 0.5) / n
@@ -137,7 +137,7 @@ sample_consistency = Section(
 
 SIMILARITIES, DISTANCES = "rpt_sample_similarities", "rpt_pair_distances"
 LEAST_PAIRED = 3  # samples of a class that has pairs to show, as rpt_sample_similarities has it
-LEVELS = 20  # of a cell's shade: neighbours of one shade are one mark
+LEVELS = 20  # of a cell's shade; neighbours of one shade become one mark
 EXTREMES = ("lowest", "middle", "highest")
 _CLASS = ("model_id", "strategy", "gold_label")
 _SIMILAR = (
@@ -174,7 +174,7 @@ def _fill_pairs(task: Task) -> None:
 
 
 def runs(row: NDArray[np.float64]) -> list[tuple[int, int, float]]:
-    """Returns a row of a matrix as (start, end, shade): neighbours of one shade together, shades in steps of 1 / LEVELS."""
+    """Merges neighbours of one shade in a row of a matrix into (start, end, shade). Shades have steps of 1 / LEVELS."""
     shades = np.round(row * LEVELS)
     edges = [0, *(int(at) + 1 for at in np.flatnonzero(np.diff(shades))), len(row)]
     return [(start, end, float(shades[start]) / LEVELS) for start, end in itertools.pairwise(edges)]
@@ -185,12 +185,10 @@ def _is_of(row: Row, first: Row) -> bool:
 
 
 def _places(own: list[Row]) -> dict[str, int]:
-    """Returns the place of each sample of a class, from its pairs."""
     return {row["sample_id"]: row["place"] for row in own} | {row["other_sample_id"]: row["other_place"] for row in own}
 
 
 def _charts(first: Row, own: list[Row], steps: list[Row], task_id: str) -> list[Chart]:
-    """The matrix of a class's pairs, and the histogram of all of them."""
     gold = cut(first["gold_label"], NAME)
     which = f"{who(first['model_id'], first['strategy'], task_id)}: class {gold}"
 
@@ -222,7 +220,6 @@ def _charts(first: Row, own: list[Row], steps: list[Row], task_id: str) -> list[
 
 
 def _note(of: Traced, of_class: Traced, *, is_aside: bool, is_chosen: bool) -> Printed:
-    """What is shown, of which class."""
     among = " of those that the task's card names" if is_chosen else ""
     which = f"Class {cut(of.row['gold_label'], NAME)} has the {of.row['extreme']} consistency{among}, "
     note: list[Part] = [which, of_class.number("consistency"), " over its ", of_class.count("n_samples"), " samples"]

@@ -1,4 +1,4 @@
-"""The sections on those who rule: how far judges, people and rules agree, which answers are preferred, where rulings differ."""
+"""Builds the sections on judges, people and rules: how far they agree, which answers they prefer, where they differ."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _kappa(of: Traced, name: str) -> Cell:
 
 
 def _errors_of(row: Row, errors: dict[tuple[str, str], str]) -> str:
-    """Returns what the controls say of each judge of a set."""
+    # the error rates on controls of each judge in a set of raters
     raters = [row["raters"].removesuffix(_REPEATED)] if row["kind"] == "repetitions" else row["raters"].split(_BETWEEN)
     known = [(name, errors[row["task_id"], name]) for name in raters if (row["task_id"], name) in errors]
     return known[0][1] if len(known) == 1 else "; ".join(f"{name}: {rates}" for name, rates in known)
@@ -183,7 +183,7 @@ def _fill_disagreements(task: Task) -> None:
 
 
 def _crossed(rows: list[Row]) -> list[Row]:
-    """Returns a row for each rule, judge and ruling of the rule, with how many predictions have each ruling of the judge."""
+    # a row per rule, judge and ruling of the rule, with the number of predictions for each ruling of the judge
     crossed: dict[tuple[str, str, int], Row] = {}
     for row in rows:
         key = (row["rule"], row["judge"], _RULINGS.index(row["rule_ruling"]))
@@ -193,7 +193,6 @@ def _crossed(rows: list[Row]) -> list[Row]:
 
 
 def _disagreement(rows: list[Row], long: int) -> Disagreement:
-    """One answer, from its rows of the scoring methods."""
     row = rows[0]
     models = cut(row["model_id"], 60) if row["n_models"] == 1 else f"{row['n_models']} models"
     n, variants = row["n_predictions"], row["n_variants"]
@@ -211,7 +210,7 @@ def _disagreement(rows: list[Row], long: int) -> Disagreement:
 
 
 def _reason(row: Row, long: int) -> str:
-    """Why a judge, people or a rule say so: in the words of the former, or what the rule read or reckoned."""
+    # a judge's or a person's own words; for a rule, its score or the label it read
     if row["is_judge"] is not False or row["ruling"] == "unscored":
         return cut(row["reason"] or "no reason given", long)
     if row["score"] not in (None, 0, 1):
@@ -220,7 +219,7 @@ def _reason(row: Row, long: int) -> str:
 
 
 def _right_answers(row: Row, long: int) -> tuple[str, ...]:
-    """Returns what is right: the gold label with its option, or the reference answers as far as they are shown."""
+    # the gold label with its option, or the first reference answers
     if row["gold_label"] is not None:
         option = "" if row["gold_option"] is None else f": {cut(row['gold_option'], long)}"
         return (f"{cut(row['gold_label'], 120)}{option}",)

@@ -1,4 +1,4 @@
-"""The sections on nights and gates: each measure over the nights, what changed, the gate's verdict, and the format checks."""
+"""Builds the sections on nights and gates: measures by night, what changed, the gate's verdict, format checks."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ _COLUMNS = (
 class Group:
     """Up to four models of a task and strategy, a colour each, with their rows by night.
 
-    part: which of how many models they are. names, dates: of each night by run id, oldest first. verdicts: what is told
-    of these models against normal nights, newest first. marks: what people said of nights, and where something else was asked.
+    part: which of how many models they are. names, dates: by run id, for each night, oldest first. verdicts: how these
+    models compare with normal nights, newest first. marks: what people noted about nights, and where something else was
+    asked.
     """
 
     task_id: str
@@ -79,11 +80,11 @@ class Group:
 
     @property
     def news(self) -> list[NightVerdict]:
-        """Returns the verdicts that are worth a sentence."""
+        """The verdicts that get a sentence: regressed and changed."""
         return [row for row in self.verdicts if row.verdict in NEWS]
 
     def runs(self, verdict: str, measure: str | None = None) -> set[tuple[str, str]]:
-        """Returns the (run, model) of which a figure has this verdict."""
+        """Collects the (run, model) in which a figure has this verdict."""
         return {
             (row.audit_run_id, row.model_id)
             for row in self.verdicts
@@ -91,7 +92,7 @@ class Group:
         }
 
     def bands(self, measure: str) -> dict[tuple[str, str], tuple[float, float]]:
-        """Returns the normal band of a measure by (run, model)."""
+        """Maps (run, model) to the normal band of a measure."""
         own = {(row.audit_run_id, row.model_id): row.band for row in self.verdicts if row.measure == measure}
         return {key: band for key, band in own.items() if band is not None}
 
@@ -142,7 +143,7 @@ def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
 
 
 def _chosen(groups: list[Group]) -> list[Group]:
-    """Returns what there is room for, in its order: groups with news first, then the first models of each task and strategy."""
+    # groups with news come first, then the first models of each task and strategy; the order stays
     places: dict[tuple[str, str], int] = {}
     ranks = []
     for index, group in enumerate(groups):
@@ -237,15 +238,15 @@ def _nights_with_news(data: ReportData) -> str:
 
 
 def drawn_measures() -> tuple[MartColumn, ...]:
-    """Returns the measures that are drawn over the nights, in the scorecard's order."""
+    """Lists the measures that are drawn over the nights, in the scorecard's order."""
     return tuple(column for column in scorecard_columns() if column.is_in_nights)
 
 
 def domains(figures: Sequence[Row]) -> dict[tuple[str, str], panels.Domain]:
-    """Returns the axis of each task and measure, the same in all its charts: whole tenths that hold figures and intervals.
+    """Computes one axis for each task and measure, shared by all its charts: whole tenths around figures and intervals.
 
-    Where lower is better it starts at 0, at -.1 where a corrected figure lies below, and ends at 1 at most; where higher is
-    better it ends at 1 (`panels.domain_of`).
+    If lower is better, it starts at 0 (down to -.1 for corrected figures below 0) and ends at 1 at most; if higher is
+    better, it ends at 1 (`panels.domain_of`).
     """
     out = {}
     for task_id, own in by(figures, "task_id").items():
@@ -269,9 +270,11 @@ def points(
     worse: set[tuple[str, str]],
     bands: Mapping[tuple[str, str], tuple[float, float]] = MappingProxyType({}),
 ) -> list[Row]:
-    """Returns a model's figures as `panels.nights` takes them; nights that follow each other and compare share a segment.
+    """Prepares a model's figures for `panels.nights`.
 
-    rows: one a night, oldest first. names: of every night by run id, in order. worse: (run, model) that are marked. bands: the
+    Successive nights that compare share a segment.
+
+    rows: one per night, oldest first. names: all nights by run id, in order. worse: (run, model) to mark. bands: the
     normal band of each (run, model) that has one.
     """
     places = {run: place for place, run in enumerate(names)}
@@ -324,7 +327,7 @@ _CHANGES = (*COMPARED_NAMES, *compared_figures("This run"), Q)
 
 
 def _fill_changes(section: DrawnSection, data: ReportData) -> None:
-    told = last_comparable(data.changes)  # as what changed, at the page's beginning
+    told = last_comparable(data.changes)  # these stand at the page's beginning
     for own in by(data.changes, "comparison_id").values():
         block = section.add(base_of(own[0]))
         news = gravest_first([row for row in own if row["verdict"] in MOVED])
@@ -340,13 +343,13 @@ def _fill_changes(section: DrawnSection, data: ReportData) -> None:
 
 
 def counts_of(rows: Sequence[Row]) -> str:
-    """Returns how many measures came out how, the gravest first."""
+    """Counts the measures by verdict, the gravest first, in words."""
     n = Counter(row["verdict"] for row in rows)
     return ", ".join(f"{n[verdict]} {verdict.replace('_', ' ')}" for verdict in VERDICTS if n[verdict])
 
 
 def _findings_with_reasons(news: list[Row]) -> list[tuple[str, str]]:
-    """Returns what is new, with why: what has one reason is told together, the gravest first."""
+    # measures with one reason share a finding, the gravest first
     by_reason: dict[str, list[Row]] = {}
     for row in news:
         by_reason.setdefault(why(Compared.of(row)) or "no reason is recorded", []).append(row)
@@ -380,7 +383,7 @@ run_changes = Section(
     is_optional=True,
 )
 
-# the gate: the rules of the audit's card, held against the run whatever its age
+# the gate: the rules of the audit's card, checked against the run at any age
 
 LONGEST = 400  # characters of a rule, of what is found, of a command
 _RULES = (
@@ -470,7 +473,7 @@ def _n_failed(data: ReportData) -> int:
 
 
 def _of_variant(check: Row, variants: Mapping[str, Row], said: Callable[[Row], str]) -> str:
-    """Returns what is said of the variant that a check is of: "all" for a check of all answers together."""
+    # "all": a check of all answers together
     if check["prompt_variant_id"] is None:
         return "all"
     variant = variants.get(check["prompt_variant_id"])
@@ -478,7 +481,6 @@ def _of_variant(check: Row, variants: Mapping[str, Row], said: Callable[[Row], s
 
 
 def _checks(data: ReportData) -> str:
-    """How many format checks failed, and under how many variants a model breaks its format."""
     if not data.n_checks:
         return ""
     n_failed, n_checks = _n_failed(data), count(data.n_checks)

@@ -1,4 +1,4 @@
-"""What the spread under a rule and under a judge says: one sentence, and no more than its intervals allow."""
+"""Concludes in one sentence what the spreads under a rule and under a judge show, as far as their intervals allow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FINDINGS: dict[Finding, str] = {
     "none": "No effect of the templates is shown",
     "unmeasured": "Not measured",
 }
-MOST_NAMED = 8  # of those with the same finding
+MOST_NAMED = 8  # models with the same finding
 VERIFIED = "verified"
 HALF = 0.5  # of the spread: above it "most"
 _NEEDED = ("spread_rule", "spread_rule_low", "spread_judge", "spread_judge_low", "difference_low", "difference_high")
@@ -32,7 +32,7 @@ _NEEDED = ("spread_rule", "spread_rule_low", "spread_judge", "spread_judge_low",
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Rule less judge as it is to be read: rectified where people ruled on the judge, plain where not."""
+    """The figures that decide, rule less judge: rectified if rulings of people verify the judge, else plain."""
 
     spread_judge: float
     spread_judge_low: float
@@ -45,7 +45,7 @@ class Compared:
 
 
 def compared(row: Row) -> Compared | None:
-    """Returns the figures of a row of rpt_rule_against_judge that count; None where an interval is missing."""
+    """Picks the figures of a row of rpt_rule_against_judge that decide; None if an interval is missing."""
     if any(row[name] is None for name in _NEEDED):  # of a graded rule too, which is on another scale
         return None
     is_rectified = row["judge_state"] == VERIFIED and row["difference_rectified_low"] is not None
@@ -63,16 +63,16 @@ def compared(row: Row) -> Compared | None:
 
 
 def finding(row: Row) -> Finding:
-    """Returns what a row of rpt_rule_against_judge shows at 95 %.
+    """Decides what a row of rpt_rule_against_judge shows at 95 %.
 
-    A spread is shown where the lower bound of the corrected one is above 0, a difference where its interval leaves 0 out.
-    `most`, `part` and `little` of a rule's spread is gone under the judge where the whole interval of the share lies above a
-    half, around it, or below it; `judge_errs` takes their place where nobody verified the judge and its errors on the
-    controls (`error_rate_right` + `error_rate_wrong`: random errors shrink any spread by that share) reach the lower bound
-    of the share. `stays`: both spreads are shown, their difference is not, and less than half of the rule's can be gone;
-    `undecided`: a difference is not shown, and more may be gone. `none`: neither is shown.
-    `only_judge`, `more`: the judge sees spread where the rule shows none, or more of
-    it. `unmeasured`: a figure is missing.
+    A spread is shown if the lower bound of the corrected spread is above 0, a difference if its interval excludes 0.
+    `most`, `part` and `little` of a rule's spread disappears under the judge if the whole interval of the share lies
+    above a half, around it, or below it. `judge_errs` replaces these three if nobody verified the judge and its errors
+    on the controls (`error_rate_right` + `error_rate_wrong`: random errors shrink any spread by that share) reach the
+    lower bound of the share. `stays`: both spreads are shown, their difference is not, and less than half of the rule's
+    spread can have disappeared; `undecided`: a difference is not shown, and more may have disappeared. `none`: neither
+    spread is shown. `only_judge`, `more`: the judge sees spread if the rule shows none, or more spread than the rule.
+    `unmeasured`: a figure is missing.
     """
     figures = compared(row)
     if figures is None:
@@ -97,7 +97,10 @@ def _how_much(low: float, high: float) -> Finding:
 
 
 def findings(rows: list[Row]) -> list[tuple[str, str]]:
-    """Returns each finding with its models; the rule beside a model where a task has several, judges where they differ."""
+    """Lists each finding with its models.
+
+    The rule stands beside a model if a task has several rules, and the judges if they differ between models.
+    """
     is_one_rule, all_judges = len({row["rule"] for row in rows}) == 1, {row["judge"] for row in rows}
     by_finding: dict[Finding, dict[tuple[str, str], list[str]]] = {}
     for row in rows:
@@ -117,13 +120,19 @@ def findings(rows: list[Row]) -> list[tuple[str, str]]:
 
 
 def errors_on_controls(row: Row) -> float | None:
-    """Returns the share of any spread that random errors as frequent as a judge's on its controls remove; None without both."""
+    """Computes the share of any spread that a judge's error rates on controls would remove; None if one is missing.
+
+    The errors are taken as random: the share is the sum of both rates, at most 1.
+    """
     right, wrong = row["error_rate_right"], row["error_rate_wrong"]
     return None if right is None or wrong is None else min(1.0, right + wrong)
 
 
 def conclusion(row: Row) -> str:
-    """Returns the finding in a sentence with its figures; where a judge removes spread, a second one on what vouches for it."""
+    """Writes the finding as a sentence with its figures.
+
+    If the judge removes spread, a second sentence says how far its own errors are known.
+    """
     figures, shows = compared(row), finding(row)
     if figures is None:
         return why_unmeasured(row)
@@ -148,7 +157,7 @@ def conclusion(row: Row) -> str:
 
 
 def vouched(row: Row) -> str:
-    """Returns how far a judge's own errors are known."""
+    """Says how far a judge's own errors are known."""
     ruled = row.get("n_ruled") or 0
     answers = f"{count(ruled)} answer{'s' if ruled != 1 else ''} that people ruled on"
     if row["judge_state"] == VERIFIED:
@@ -160,7 +169,7 @@ def vouched(row: Row) -> str:
 
 
 def why_unmeasured(row: Row) -> str:
-    """Returns why there is no spread, or no interval of it."""
+    """Says why there is no spread, or no interval for it."""
     if (row["n_variants"] or 0) < 2:  # noqa: PLR2004 - a spread
         return "Not measured: fewer than two templates have answers that rule and judge both scored."
     if row["spread_rule"] is None or row["spread_judge"] is None:
@@ -171,7 +180,7 @@ def why_unmeasured(row: Row) -> str:
 
 
 def why_no_share(row: Row) -> str:
-    """Returns why the share removed is missing."""
+    """Says why the share removed is missing."""
     if compared(row) is None:
         return "not measured"
     return "the rule's spread may be 0"

@@ -1,4 +1,4 @@
-"""What a run is and was made by, and how to read its report: a sentence for each measure and where it comes from."""
+"""Describes a run, what it was made by, and how to read its report: a sentence and a source for each measure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Fact = tuple[str, str]
 
 
 def line(data: ReportData) -> str:
-    """Returns the run, when it started and its seal, as the heading of what made it."""
+    """Names the run, its start and its seal, as the heading of what made it."""
     seal = data.run.get("seal")
     return f"{data.run['audit_run_id'][:12]} of {when(data.run['started_at'])}" + (
         f", seal {seal[:12]}" if seal else ""
@@ -26,7 +26,7 @@ def line(data: ReportData) -> str:
 
 
 def facts(data: ReportData) -> list[Fact]:
-    """Returns the run's identity as (name, value)."""
+    """Lists the run's identity as (name, value)."""
     run = data.run
     planned, landed, errors = (
         sum(row[name] or 0 for row in data.scorecard) for name in ("n_planned", "n_landed", "n_error")
@@ -58,7 +58,6 @@ def facts(data: ReportData) -> list[Fact]:
 
 
 def _judging(judges: list[Row]) -> list[Fact]:
-    """Returns what judging came to; nothing without judges."""
     if not judges:
         return []
     settled, unread = (sum(row[name] or 0 for row in judges) for name in ("n_rulings", "n_unreadable"))
@@ -70,7 +69,7 @@ def _judging(judges: list[Row]) -> list[Fact]:
 
 
 def cost(scorecard: list[Row]) -> str:
-    """Returns what the run cost as far as prices are known."""
+    """Sums up what the run cost, as far as prices are known."""
     known = [row["cost_usd"] for row in scorecard if row["cost_usd"] is not None]
     if not known:
         return f"{ABSENT} (no price is known)"
@@ -98,7 +97,7 @@ _JUDGES = (
 
 
 def tables(data: ReportData) -> list[Table]:
-    """Returns the cards, libraries and files behind the run."""
+    """Makes the tables of cards, libraries and files behind the run."""
     tasks = (
         words("Task", "task_id"),
         words("Kind", "kind"),
@@ -122,7 +121,7 @@ def tables(data: ReportData) -> list[Table]:
 
 
 def options_of_import(data: ReportData) -> dict[str, Any]:
-    """Returns the options under which recorded answers were imported; none of a run that asked itself."""
+    """Reads the options under which recorded answers were imported; empty for a run that asked models itself."""
     return _mapping(_mapping(data.run["source"]).get("options"))
 
 
@@ -138,14 +137,13 @@ def _judge_model(row: Mapping[str, Any]) -> str:
 
 
 def _files(source: dict[str, Any]) -> list[tuple[str, str]]:
-    """Names of imported files with their sha256."""
     files = source.get("files")
     cards = [_mapping(file) for file in files] if isinstance(files, list) else []
     return [(str(card.get("name", ABSENT)), str(card.get("sha256", ABSENT))) for card in cards]
 
 
 def price(value: float | None) -> str:
-    """Returns a price, or a dash."""
+    """Prints a price, or a dash."""
     return ABSENT if value is None else f"{value:g}"
 
 
@@ -178,13 +176,12 @@ ACCURACY = Measure(
 
 
 def measures() -> tuple[Measure, ...]:
-    """Returns the scorecard's measures and accuracy by variant, as the page explains them."""
+    """Lists the scorecard's measures and accuracy by variant, as the page explains them."""
     own = (Measure(column.label, _sentence(column), column.source) for column in scorecard_columns() if column.guide)
     return (*own, ACCURACY)
 
 
 def _sentence(column: MartColumn) -> str:
-    """Returns what the measure says, and what its interval is for."""
     if column.ends is None or column.about is None:
         return column.guide
     return f"{column.guide} Its 95 % interval is {ABOUT[column.about]}."

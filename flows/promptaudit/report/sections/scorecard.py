@@ -1,4 +1,4 @@
-"""The scorecard as a picture on the first screen, as tables across tasks, and the samples that waver most."""
+"""Builds the scorecard: a table of shades on the first screen, tables across tasks, and the most sensitive samples."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from promptaudit.warehouse import Row
 
 MOST_CELLS = 800
 OF_PLANNED = (("n_samples", "n_samples_planned", "samples"), ("n_variants_answered", "n_variants", "wordings"))
-"""What a figure is of, and how many were planned: told in its cell where these differ."""
+"""What a figure was measured on, and how many were planned. A cell shows both if they differ."""
 MOST_MODELS = 40
 MOST_NAMED, SHORT = 4, 60
 MOSTLY = 0.5  # of the answers
 MANY_TASKS = 6  # are not all in sight at once
 NO_FIGURE = "No task was asked under two prompt variants, so nothing tells how far answers depend on them."
 SHADES = {"sensitivity": (0.05, 0.1, 0.2, 0.35, 0.6), "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16)}
-"""From which figure on each shade beyond the first is painted."""
+"""The figures from which each shade beyond the first is used."""
 MEANS = {
     "sensitivity": "0: every {word} gives a sample the same label, or none. Brackets are 95 % intervals.",
     "accuracy_std_corrected": "0: accuracy is the same under every template. Brackets are 95 % intervals.",
@@ -37,7 +37,10 @@ MEANS = {
 
 
 def heat(data: ReportData) -> Heat:
-    """Returns the picture: sensitivity, or where no labels are measured the corrected spread of accuracy."""
+    """Draws the scorecard's sensitivity as a table of shades.
+
+    If no labels are measured, it draws the corrected spread of accuracy.
+    """
     rows = [row for row in data.scorecard if row.get("sensitivity") is not None]
     if rows:
         before = {_key(row, "strategy"): row for row in _before(data) if row.get("sensitivity") is not None}
@@ -49,7 +52,8 @@ def heat(data: ReportData) -> Heat:
 
 
 def _before(data: ReportData) -> Iterable[Row]:
-    """Yields the rows of the last comparable night: the one this run was compared with, else the last of the same numbers."""
+    # the night that this run was compared with, else the last earlier one; only rows with the same numbers of samples,
+    # variants and asks
     now = {_key(row, "strategy"): row for row in data.scorecard}
     last = last_comparable(data.changes)
     nights = [run.audit_run_id for run in data.nights.runs if run.audit_run_id != data.run["audit_run_id"]]
@@ -122,7 +126,6 @@ def _drawn(
 
 
 def _legend(steps: Sequence[float]) -> Iterable[tuple[str, str]]:
-    """Returns what each shade stands for."""
     edges = [f"{step:g}" for step in steps]
     between = [f"{low}–{high}" for low, high in pairwise(edges)]
     meanings = (f"below {edges[0]}", *between, f"{edges[-1]} and more")
@@ -177,7 +180,6 @@ def _across(section: DrawnSection, data: ReportData) -> None:
 
 
 def _of_one_model(rows: Sequence[Row]) -> Table:
-    """One table, whose columns are the measures."""
     labelled = [{**row, "label": _label(row["measure"]), "is_reference": False} for row in rows]
     caption = f"Measures of {cut(rows[0]['model_id'], NAME)}, ± standard deviation"
     note = " ".join(filter(None, (_best(rows), _unread(rows))))
@@ -221,7 +223,7 @@ def _best(rows: Sequence[Row]) -> str:
 
 
 def _of_other_numbers(rows: Sequence[Row]) -> str:
-    """That no sensitivity of a task is the best where models were measured by other numbers of wordings."""
+    # sensitivity grows with the number of wordings, so a task has no best if models had different numbers
     tasks = by([row for row in rows if not row["is_reference"]], "task_id")
     if not rows[0]["measure"].startswith("sensitivity") or not any(
         len({row["n_variants_measured"] for row in task}) > 1 and not any(map(_is_best, task))
@@ -241,7 +243,7 @@ def _unread(rows: Sequence[Row]) -> str:
 
 
 def _is_best(row: Row) -> bool:
-    """Of its task, in a set of models; or of all models where the audit names no sets."""
+    # the best in a set of models, or of all models if the audit names no sets
     return bool(row["best_of_sets"]) if row["has_sets"] else row["is_best"]
 
 
@@ -320,9 +322,9 @@ class Sample:
 
 
 def samples(data: ReportData) -> list[Sample]:
-    """Returns the samples whose labels depend most on the wording, by the mean over strategies and models.
+    """Lists the samples whose labels depend most on the wording, by the mean over strategies and models.
 
-    Models that answer by chance or err on purpose are left out of that mean where there is another model.
+    Models that answer by chance or err on purpose are left out of that mean if there is another model.
     """
     labels, examples = _by_answers(data.top_labels), _by_answers(data.top_examples)
     groups: dict[tuple[str, str], list[Answers]] = {}
@@ -363,7 +365,7 @@ def _sample(data: ReportData, row: Row, groups: list[Answers]) -> Sample:
 
 
 def samples_finding(data: ReportData) -> str:
-    """Returns which sample depends most on the wording, in a sentence; empty where none does."""
+    """Says which sample depends most on the wording; empty without samples."""
     if not data.top:
         return ""
     first = data.top[0]

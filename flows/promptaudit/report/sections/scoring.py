@@ -1,4 +1,4 @@
-"""The sections on scoring: accuracy by scoring method, what a judge removes of a rule's spread, tasks together, rankings."""
+"""Builds the sections on scoring: accuracy by scoring method, rule against judge, tasks together, rankings."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _difference(of: Traced, name: str) -> Printed:
 
 
 def correlation(row: Row, name: str, n_pairs: int | None) -> str:
-    """Returns a mean correlation as it is printed, or why it is missing."""
+    """Prints a mean correlation, or why it is missing."""
     if row[name] is not None:
         return number(row[name]) + (" *" if row["is_of_few_models"] else "")
     if (row["n_models"] or 0) < LEAST_MODELS:
@@ -179,7 +179,6 @@ def _spearman(row: Row) -> Cell:
 def _two(
     mart: str, first: str, second: str, kind: Callable[[Traced, str], Cell] = Traced.number
 ) -> Callable[[Row], Printed]:
-    """Prints two figures of a row with a stroke between them."""
     return lambda row: (Traced(mart, row).number(first), " / ", kind(Traced(mart, row), second))
 
 
@@ -279,7 +278,7 @@ def _fill_scoring(task: Task) -> None:
 
 
 def drawn_methods(methods: Sequence[str]) -> list[str]:
-    """Returns the scoring methods that a chart has room for, rules first: two rules and two judges before more of either."""
+    """Chooses the scoring methods that fit a chart, rules first: two rules and two judges before more of either."""
     rules, judges = [m for m in methods if is_rule(m)], [m for m in methods if not is_rule(m)]
     room = len(panels.SERIES)
     n_rules = min(len(rules), max(room // 2, room - len(judges)))

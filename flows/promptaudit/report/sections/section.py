@@ -1,4 +1,4 @@
-"""A section of the page: what it asks, what it adds for each task, what it finds, and how much room its charts and rows have."""
+"""Defines a section of the page: its queries, its blocks per task, its finding, and the room for charts and rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Draw = Callable[[list[Row], str], Drawn]  # takes rows and, for the label, whom 
 
 
 class Chart(NamedTuple):
-    """A chart to be: what or whom it is about, in which respect, and what draws it."""
+    """A chart to draw: what or whom it is about, in which respect, and the function that draws it."""
 
     name: str
     beside: str
@@ -41,7 +41,7 @@ class Chart(NamedTuple):
 
 @contextlib.contextmanager
 def unlimited() -> Iterator[None]:
-    """Gives sections room for all of their charts within it: for whoever wants them as files."""
+    """Lets sections draw all of their charts inside the `with` block, for callers that write them as files."""
     before = _is_limited.set(False)
     try:
         yield
@@ -50,12 +50,12 @@ def unlimited() -> Iterator[None]:
 
 
 def is_limited() -> bool:
-    """Returns whether a page is drawn, which has room for some of the charts."""
+    """Checks whether charts are drawn for a page, which has room for only some of them."""
     return _is_limited.get()
 
 
 class Room:
-    """How much a section may draw and print, so that a page of many tasks stays as small as one of few."""
+    """How much a section may draw and print, so that a page of many tasks stays as small as a page of few."""
 
     def __init__(self, data: ReportData, most: int = MOST_DRAWN) -> None:
         n_tasks = max(1, len({row["task_id"] for row in data.scorecard}))
@@ -65,14 +65,14 @@ class Room:
         self.n_rows = max(LEAST_ROWS, min(MOST_ROWS, 2 * MOST_ROWS // n_tasks))
 
     def draw(self, block: Block, charts: Sequence[Chart], what: str = "charts") -> None:
-        """Draws of a task's charts what the section has room for, and notes how many were left out."""
+        """Draws as many of a task's charts as the section has room for, and notes how many were left out."""
         n = min(self.n_a_task, self.n_left, len(charts)) if is_limited() else len(charts)
         self.n_left -= n
         some = f"{n} of {len(charts)} {what}" if n else f"No {what}"
         _draw(block, charts, n, f"{some} are drawn here, to keep the page small")
 
     def draw_pairs(self, block: Block, charts: Sequence[Chart], n_sharing: int = 1) -> None:
-        """Draws charts of model and strategy pairs in the same way; `n_sharing` calls share the room of one task."""
+        """Draws charts of model and strategy pairs in the same way. `n_sharing` calls share the room of one task."""
         n = min(max(1, self.n_pairs // n_sharing), len(charts)) if is_limited() else len(charts)
         _draw(block, charts, n, f"{n} of {len(charts)} model and strategy pairs are drawn here")
 
@@ -86,7 +86,7 @@ def _draw(block: Block, charts: Sequence[Chart], n: int, some: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One task of a run as a section fills it: its block, its rows of the section's query, its rows of the scorecard."""
+    """One task of a run as a section fills it: its block, its rows of the section's query, its scorecard rows."""
 
     data: ReportData
     room: Room
@@ -109,13 +109,13 @@ class Task:
         return self.data.of_task(query, self.block.task_id)
 
     def is_open(self) -> bool:
-        """Tells a task without labels."""
+        """Checks whether the task is without labels."""
         return why_open(self.data, self.block.task_id) is not None
 
     def table(
         self, caption: str, columns: Sequence[Column], rows: Sequence[Row], mart: str = "", **options: Any
     ) -> None:
-        """Adds a table of these rows, where there are any; for the options see `columns.table`."""
+        """Adds a table of these rows, if there are any. For the options see `columns.table`."""
         if rows:
             self.block.tables.append(table(caption, columns, rows, mart, **options))
 
@@ -142,7 +142,7 @@ class Task:
         self.room.draw_pairs(self.block, self.pairs(self.rows if rows is None else rows, draw), n_sharing)
 
     def strategies(self, rows: Sequence[Row] | None = None) -> list[str]:
-        """Writes the legend of the strategies that have a colour, gives these, and notes how many have none."""
+        """Writes the legend of the strategies that have a colour, lists them, and notes how many have none."""
         everything = list(dict.fromkeys(row["strategy"] for row in (self.rows if rows is None else rows)))
         shown = everything[: len(SERIES)]
         self.block.legend = tuple(zip(SERIES, shown, strict=False))
@@ -156,15 +156,15 @@ class Task:
 class Section:
     """What a section asks of the published copy, how it is filled, and what it finds.
 
-    name: its anchor on the page, and the name of its own query where it has one (`queries/<name>.sql`).
+    name: its anchor on the page, and the name of its own query if it has one (`queries/<name>.sql`).
     queries: the names of the queries whose rows it reads, as `data["name"]`.
-    finding: what the blocks say in a sentence; empty where the figures for it are missing.
-    rows: the rows that it is about; by default those of the first query.
+    finding: what the blocks say in a sentence; empty if the figures for it are missing.
+    rows: the rows that it is about; by default the rows of the first query.
     fill: adds charts and tables for one task that has such rows.
-    absent: why a task of the scorecard without such rows has nothing, beside what is true of every section; without it such a
-    task has no block. of_labels: whether all of it is about labels, which some tasks have none of.
+    absent: why a task of the scorecard without such rows has nothing, beyond the reasons common to all sections;
+    without it such a task has no block. of_labels: whether all of it is about labels, which some tasks lack.
     also: adds what a task has with or without such rows. whole: fills what is not task by task, behind the tasks.
-    is_optional: it stands on the page only where it has blocks.
+    is_optional: it stands on the page only if it has blocks.
     """
 
     name: str
@@ -181,7 +181,10 @@ class Section:
     is_optional: bool = False
 
     def drawn(self, data: ReportData, room: Room | None = None) -> DrawnSection:
-        """Draws the section of a run, which has no blocks where there is nothing. room: by default what a section has."""
+        """Draws the section of a run.
+
+        Without anything to show it has no blocks. room: by default a section's usual room.
+        """
         title, intro = (said(data) if callable(said) else said for said in (self.title, self.intro))
         section = DrawnSection(self.name, title, intro)
         if self.fill is not None:
@@ -213,11 +216,11 @@ class Section:
 
 
 def who(*names: str) -> str:
-    """Joins names for the label of a chart, cut."""
+    """Joins names for the label of a chart, each cut."""
     return ", ".join(cut(name, NAME) for name in names)
 
 
 def point(mart: str, row: Row, column: str, /, **about: Any) -> Row:
-    """Makes what a chart draws of a mart's figure: value, interval (None without one) and the figure's name, beside `about`."""
+    """Makes a chart's row for a mart's figure: value, interval (None without one), the figure's name, and `about`."""
     ends = {end: row.get(f"{column}_{end}") for end in ("low", "high")}
     return {**about, "value": row[column], **ends, "figure": figure_id(mart, row, column)}

@@ -1,4 +1,4 @@
-"""The sections on sensitivity: by sample, by class, labels of telling samples, against consistency, and by number of wordings."""
+"""Builds the sections on sensitivity: by sample, by class, example labels, against consistency, by wordings."""
 
 from __future__ import annotations
 
@@ -198,12 +198,12 @@ def _fill_labels(task: Task) -> None:
 
 
 def with_labels(rows: list[Row]) -> list[Row]:
-    """Returns a row for each sample of one model, task and strategy, with its labels as they are printed."""
+    """Makes a row for each sample of one model, task and strategy, with its labels as they are printed."""
     return [{**own[0], "labels": _labels(own)} for own in by(rows, "sample_id").values()]
 
 
 def _labels(rows: list[Row]) -> tuple[Part, ...]:
-    """Returns each label of a sample with its share, likeliest first."""
+    # the likeliest label stands first
     ranked = sorted(rows, key=lambda row: -row["p_tau"])
     printed: list[Part] = []
     for row in ranked[:MOST_PRINTED]:
@@ -222,7 +222,7 @@ def _role(row: Row) -> str:
 
 
 def _painted(rows: list[Row]) -> dict[str | None, str]:
-    """Returns a colour for each of the commonest labels, in the task's order, and one for N/A; the others share one."""
+    # the commonest labels have a colour each, in the task's order, and N/A one; the others share one
     shares: dict[str, float] = {}
     order: dict[str, int] = {}
     for row in rows:
@@ -283,7 +283,7 @@ label_distributions = Section(
     finding=_most_labels,
 )
 
-# against consistency: one dot a sample, before those of annotators of known kinds
+# against consistency: one dot per sample, in front of dots of random and noisy annotators
 
 _KINDS = {
     "random": "answers by chance (circles)",
@@ -381,7 +381,7 @@ def _fill_by_wordings(task: Task) -> None:
 
 
 def _of_measures(task: Task, rows: list[Row], shown: Sequence[str]) -> list[Chart]:
-    """A chart a model and measure, model by model: so each measure is seen where there is room for few."""
+    # sorted by model, so that each measure is seen if there is room for few charts
     made: list[Chart] = []
     first_k = [{**row[STABILITY], "n_wordings": row["n_wordings"]} for row in rows if row[STABILITY] is not None]
     lowest = [row["pss"] if row["pss_low"] is None else row["pss_low"] for row in first_k]

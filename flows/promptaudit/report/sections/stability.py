@@ -1,4 +1,4 @@
-"""The sections on prompt stability (PSS): across tasks, by model, by repetition, over wordings, and of a part of the samples."""
+"""Builds the sections on prompt stability (PSS): across tasks, by model, repetition, wording and share of samples."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ INTERVAL = bounds("pss")
 
 
 def _of_answers(rows: list[Row], at: str, title: str, word: str, domain: panels.Domain, label: str) -> Markup:
-    """PSS as a line a kind of annotation over the column `at`, which `title` and `word` name on axis and marks."""
+    # one line per kind of annotation over the column `at`, which is `title` on the axis and `word` on the marks
     points = [point(MART, row, "pss", at=row[at], series=row["annotation_filter"]) for row in rows]
     axes = Axes(x=title, y="PSS", ticks=sorted({row[at] for row in rows}), domain=domain, level=panels.STABLE)
     fields = {"series": "answers", "at": word, "value": "PSS", "low": "low", "high": "high"}
@@ -62,7 +62,7 @@ def _of_answers(rows: list[Row], at: str, title: str, word: str, domain: panels.
 
 
 def _draw_first_k(task: Task, rows: list[Row], axis: str, *, has_table: bool = True) -> None:
-    """Draws PSS over the first k of something, a chart a model and strategy; `axis` says of what."""
+    # `axis` says of what the first k are taken
     domain = _domain_of(rows)
 
     def first_k(rows: list[Row], who: str) -> Drawn:
@@ -87,14 +87,13 @@ def _draw_first_k(task: Task, rows: list[Row], axis: str, *, has_table: bool = T
 
 
 def _domain_of(rows: Sequence[Row], column: str = "pss") -> panels.Domain:
-    """An axis that holds the lower ends of all intervals."""
     return panels.domain_of([row[column] if row[f"{column}_low"] is None else row[f"{column}_low"] for row in rows])
 
 
 def _starred(
     task: Task, caption: str, columns: tuple[Column, ...], rows: list[Row], starred: list[Row], most: int = MOST_ROWS
 ) -> None:
-    """Adds a table whose note explains the star, where one of the starred rows has it."""
+    # the note explains the star if one of the starred rows has it
     is_starred = any(row["is_degenerate"] for row in starred)
     star = "* There is no variation at all, so a PSS of 1 says little." if is_starred else ""
     task.table(caption, columns, rows, MART, n_heads=3, note=star, most=most)
@@ -115,7 +114,7 @@ _ACROSS = {
 
 
 class Figures(NamedTuple):
-    """One figure to be: whom it is about, the column whose values are its series, these, and rows of the scorecard."""
+    """One figure to draw: its name, the column whose values are its series, the series, and rows of the scorecard."""
 
     name: str
     series_of: str
@@ -133,7 +132,7 @@ def _across(section: DrawnSection, data: ReportData) -> None:
 
 
 def _figures(rows: list[Row]) -> list[Figures]:
-    """One figure of all models where there is one strategy, else one a model with its strategies."""
+    # one figure of all models if there is one strategy, else one per model with its strategies
     is_one = len({row["strategy"] for row in rows}) == 1
     series_of = "model_id" if is_one else "strategy"
     series = sorted({row[series_of] for row in rows})[: len(panels.SERIES)]
@@ -144,13 +143,12 @@ def _figures(rows: list[Row]) -> list[Figures]:
 
 
 def _by_score(rows: Sequence[Row], scope: str) -> list[str]:
-    """Returns the tasks, those with the highest mean of a figure first."""
     means = {task: sum(row[f"pss_{scope}"] for row in own) / len(own) for task, own in by(rows, "task_id").items()}
     return sorted(means, key=lambda task: (-means[task], task))
 
 
 def _joint(section: DrawnSection, data: ReportData, figures: list[Figures], scope: str) -> None:
-    """All tasks in one chart for each figure, and a table of every row of the scorecard, drawn or not."""
+    # the table holds every row of the scorecard, drawn or not
     block = section.add(heading=f"PSS {scope}: agreement {SCOPES[scope]}", figure=f"pss-{scope}")
     rows = [row for row in data.scorecard if row[f"pss_{scope}"] is not None]
     _colour(block, figures[0], rows)
@@ -174,7 +172,7 @@ def _all_tasks(figures: Figures, scope: str) -> Drawn:
 
 
 def _small_multiples(section: DrawnSection, data: ReportData, figures: list[Figures], scope: str) -> None:
-    """A panel a task for each figure, of which a page has room for the first."""
+    # a page has room for the panels of the first figure only
     drawn = figures[:1] if is_limited() else figures
     for each in drawn:
         of_task = by(_along(data, each, scope), "task_id")
@@ -195,7 +193,7 @@ def _small_multiples(section: DrawnSection, data: ReportData, figures: list[Figu
 
 
 def _along(data: ReportData, figures: Figures, scope: str) -> list[Row]:
-    """Rows of PSS along the axis of a panel: by temperature where there is one, else over the first k annotators."""
+    # by temperature if there is one, else over the first k annotators
     groups = {(row["task_id"], row["model_id"], row["strategy"]) for row in figures.rows}
     rows = [
         row
@@ -226,12 +224,10 @@ def _panel(rows: list[Row], figures: Figures, title: str, domain: panels.Domain)
 
 
 def _domain(rows: Sequence[Row], column: str = "pss") -> panels.Domain:
-    """An axis of figures with the lower ends of their intervals, of wide ones the part near the figure."""
     return panels.near_domain([(row[column], row[f"{column}_low"]) for row in rows if row[column] is not None])
 
 
 def _colour(block: Block, figures: Figures, rows: Sequence[Row]) -> None:
-    """The legend, and a note of how many series have no colour."""
     block.legend = tuple(zip(panels.SERIES, figures.series, strict=False))
     n = len({row[figures.series_of] for row in rows})
     if n > len(panels.SERIES):
@@ -422,7 +418,6 @@ def _fill_over_wordings(task: Task) -> None:
 
 
 def _by_temperature(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Parts rows of PSS into those at a temperature and those over the first k annotators without one."""
     parts = (("all", True), ("cumulative", False))
     warm, cold = (
         [row for row in rows if (row["series"], row["paraphrase_temperature"] is not None) == part] for part in parts
@@ -448,7 +443,6 @@ def _temperatures(rows: list[Row], who: str, *, domain: panels.Domain) -> Drawn:
 
 
 def _falling(data: ReportData) -> str:
-    """In how many groups PSS falls as the temperature rises, and where most; nothing without a trend."""
     known = known_rows(data, data["stability_trends"], "difference_low")
     if not known:
         return ""

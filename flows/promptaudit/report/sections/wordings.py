@@ -1,4 +1,4 @@
-"""The sections on the wordings: accuracy under each, which one to ship, every prompt with its scores, and kinds of variation."""
+"""Builds the sections on wordings: accuracy under each, which to ship, all prompts with scores, kinds of variation."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ _OF_FEWER = (
     "Sensitivity of fewer wordings is lower by that alone; the corrected one is not. Wordings on which nobody ruled, or on which "
     "those who did are tied, are not among those that ask the same."
 )
-# what wordings like these do, and the figures without those that break: which groups have them, their columns, and options
+# tables on similar wordings, and without wordings that break: which groups have them, their columns, options
 _OF_GROUPS: dict[str, tuple[Callable[[Row], Any], tuple[Column, ...], dict[str, Any]]] = {
     "Right under wordings like these": (
         lambda row: row["micro_f1_median"] is not None,
@@ -261,7 +261,6 @@ def _breaks(row: Row) -> bool:
 
 
 def _breaking(row: Row) -> tuple[str, str]:
-    """Which wording breaks, by how much, and of what."""
     rate, of_others = (number(row[_ANSWERS][name]) for name in ("working_rate", "working_rate_of_others"))
     return (
         f"Wording {_variant(row['variant'])} breaks: {rate} against {of_others}",
@@ -270,7 +269,7 @@ def _breaking(row: Row) -> tuple[str, str]:
 
 
 def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Which rewordings ask something else than the original, and why: each once, whichever models are asked it."""
+    # each wording once, even if several models are asked it
     others = {
         row["prompt_variant_id"]: row
         for row in reversed(rows)
@@ -286,7 +285,6 @@ def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def _asked(data: ReportData) -> list[Row]:
-    """Returns the variants with answers of each model, with their wording and their rows of the marts."""
     scores = keyed(_accuracies(data), "model_id", "prompt_variant_id")
     answers = keyed(data["prompt_variants"], "model_id", "prompt_variant_id")
     variants = data.by_variant
@@ -300,7 +298,7 @@ def _asked(data: ReportData) -> list[Row]:
 
 
 def _accuracies(data: ReportData) -> list[Row]:
-    """Accuracies by one method a task: of labels where they are matched, else of the first rule, else of the first judge."""
+    # one method per task: labels if they are matched, else the first rule, else the first judge
     methods = {
         task_id: min(
             (row["scoring_method"] for row in rows), key=lambda name: (name != LABELS, not is_rule(name), name)
@@ -368,7 +366,7 @@ NO_NOISE = "Without two asks of a variant it is not known what repeating a promp
 
 
 def kind(row: Row) -> str:
-    """Returns a kind of variation in words."""
+    """Writes a kind of variation in words."""
     return str(row["variation"]).replace("_", " ")
 
 
@@ -413,7 +411,7 @@ def _fill_kinds(task: Task) -> None:
 
 
 def finding(rows: Sequence[Row]) -> str:
-    """Says which kind moves the answers of which model most, that with the largest effect."""
+    """Says which kind moves the answers of which model most, by the largest effect."""
     largest = sorted((row for row in rows if row["verdict"] == LARGEST), key=lambda row: -row["effect"])
     if not largest:
         none = "no kind of variation is told from repeating", "not measured without repetitions"
@@ -434,7 +432,7 @@ def _effect(row: Row) -> str:
 
 
 def _moving(rows: Sequence[Row], none: str, unmeasured: str) -> str:
-    """Which kinds move answers where none moves them most; or that none does, or that nothing was measured."""
+    # for groups in which no kind moves answers most
     kinds = list(dict.fromkeys(kind(row) for row in rows if row["verdict"] == "moves"))
     if not kinds:
         return none if any(row["effect"] is not None for row in rows) else unmeasured
@@ -444,7 +442,6 @@ def _moving(rows: Sequence[Row], none: str, unmeasured: str) -> str:
 
 
 def _said(rows: Sequence[Row]) -> str:
-    """What is found of one model and strategy."""
     largest = next((row for row in rows if row["verdict"] == LARGEST), None)
     if largest is None:
         return _moving(rows, "no kind told from repeating", "not measured")
@@ -465,7 +462,7 @@ def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.
 
 
 def _domain(rows: Sequence[Row]) -> panels.Domain:
-    """Returns an axis of tenths around all intervals, 0 within it."""
+    # tenths around all intervals and 0
     ends = [row[name] for row in rows for name in ("effect", "effect_low", "effect_high") if row[name] is not None]
     return min(0.0, math.floor(min(ends) * 10) / 10), max(0.1, math.ceil(max(ends) * 10) / 10)
 

@@ -1,4 +1,4 @@
-"""Sentences of the sections: the least and the largest figure and whose they are, and why there is nothing to show of a task."""
+"""Writes sentences of the sections: least and largest figures, whose they are, and why a task has nothing to show."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ NAME = 60  # characters of a name in a sentence
 
 
 def known_rows(data: ReportData, rows: Iterable[Row], column: str) -> list[Row]:
-    """Returns the rows that have a figure, of models that are audited where there are any."""
+    """Keeps the rows that have a figure, without reference models if any other model is left."""
     known = [row for row in rows if row.get(column) is not None]
     references = data.reference_models
     return [row for row in known if row.get("model_id") not in references] or known
 
 
 def group(row: Row) -> tuple[str, ...]:
-    """Returns the model, task, strategy and scoring method of a row, as far as it has them."""
+    """Takes the model, task, strategy and scoring method of a row, as far as it has them."""
     return tuple(row[name] for name in ("model_id", "task_id", "strategy", "scoring_method") if name in row)
 
 
 def by_group(rows: Iterable[Row]) -> list[list[Row]]:
-    """Returns the rows of each group."""
+    """Groups rows by model, task, strategy and scoring method."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(group(row), []).append(row)
@@ -36,7 +36,7 @@ def by_group(rows: Iterable[Row]) -> list[list[Row]]:
 
 
 def whose(row: Row, *names: str) -> str:
-    """Returns whose a row is: its model, task and strategy, or the names that are given."""
+    """Names the model, task and strategy of a row, or the given columns instead."""
     return ", ".join(
         cut(row[name], NAME) for name in names or ("model_id", "task_id", "strategy") if row.get(name) is not None
     )
@@ -45,7 +45,10 @@ def whose(row: Row, *names: str) -> str:
 def of_extreme(
     rows: Callable[[ReportData], Iterable[Row]], column: str, pick: Callable[..., Row | None] = max, otherwise: str = ""
 ) -> Callable[[Callable[[Row, ReportData], str]], Callable[[ReportData], str]]:
-    """Makes a finding of a sentence about the row with the largest known figure, or as `pick` has it; `otherwise` without any."""
+    """Makes a finding from a sentence about the row with the largest known figure, or the row that `pick` chooses.
+
+    Without any such row the finding is `otherwise`.
+    """
 
     def of(sentence: Callable[[Row, ReportData], str]) -> Callable[[ReportData], str]:
         def finding(data: ReportData) -> str:
@@ -58,7 +61,7 @@ def of_extreme(
 
 
 def ends(data: ReportData, what: str, rows: Iterable[Row], column: str, *names: str) -> str:
-    """Returns the least and the largest known figure and whose they are, in a sentence; nothing where there is none."""
+    """Says what the least and the largest known figure are and whose; empty without any."""
     known = known_rows(data, rows, column)
     if not known:
         return ""
@@ -69,7 +72,7 @@ def ends(data: ReportData, what: str, rows: Iterable[Row], column: str, *names: 
 
 
 def means_of(rows: Sequence[Row], name: str, column: str) -> dict[str, float]:
-    """Returns the mean of a figure for each value of another column."""
+    """Maps each value of the column `name` to the mean of a figure over its rows."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(row[name], []).append(row[column])
@@ -77,7 +80,7 @@ def means_of(rows: Sequence[Row], name: str, column: str) -> dict[str, float]:
 
 
 def class_of(row: Row) -> str:
-    """Returns the class that a row is of, in words."""
+    """Names the class of a row."""
     return f"Class {cut(row['gold_label'], NAME)}"
 
 
@@ -85,7 +88,7 @@ WITHOUT_LABELS = {
     "open_ended": "An open-ended task has no labels to measure this by.",
     "extraction": "A task of fields has no labels to measure this by; its measures stand field by field.",
 }
-"""Why a kind of task has none of the measures of labels."""
+"""Maps each kind of task without labels to the reason why measures of labels are missing."""
 NO_CLASSES = "No sample of this task has a gold label, so there are no classes to compare."
 NO_GOLD = "No sample of this task has a gold label, so no answer can be called right or wrong."
 ASKED_ONCE = "No original wording was asked twice, so there are no repetitions to compare."
@@ -94,7 +97,7 @@ NO_PRICE = "No price of these answers is known."
 
 
 def why_no_answers(rows: Sequence[Row]) -> str | None:
-    """Returns why a task has nothing to measure at all, None where it has; `rows` are its rows of the scorecard."""
+    """Says why a task has nothing to measure at all; None if it has. `rows` are its rows of the scorecard."""
     if not sum(row["n_landed"] or 0 for row in rows):
         return "No answer has landed yet."
     if not any(row["n_variants_answered"] for row in rows):
@@ -103,13 +106,13 @@ def why_no_answers(rows: Sequence[Row]) -> str | None:
 
 
 def why_open(data: ReportData, task_id: str) -> str | None:
-    """Returns why a task without labels has none of the measures of labels, None for a task with labels."""
+    """Says why a task without labels has no measures of labels; None for a task with labels."""
     kinds = {row["task_id"]: row["kind"] for row in data.tasks}
     return WITHOUT_LABELS.get(kinds.get(task_id, ""))
 
 
 def why_one_variant(rows: Sequence[Row], measure: str) -> str:
-    """Returns why a measure over prompt variants is missing; `rows` are the task's rows of the scorecard."""
+    """Says why a measure over prompt variants is missing. `rows` are the task's rows of the scorecard."""
     if nothing := why_no_answers(rows):
         return nothing
     if max(row["n_variants_answered"] for row in rows) < 2:  # noqa: PLR2004
@@ -118,7 +121,7 @@ def why_one_variant(rows: Sequence[Row], measure: str) -> str:
 
 
 def why_no_figure(row: Row, measure: str, kind: str) -> str:  # noqa: PLR0911 - a reason each
-    """Returns why a row of the scorecard, whose task is of a kind, has no figure of a measure."""
+    """Says why a row of the scorecard lacks a figure of a measure. `kind` is its task's kind."""
     if nothing := why_no_answers([row]):
         return nothing
     if measure == "cost_usd":

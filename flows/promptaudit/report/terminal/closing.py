@@ -1,4 +1,4 @@
-"""What a terminal shows last of a run: what is worst, an example of it, and the next command."""
+"""Writes what a terminal shows last of a run: what is worst, an example of it, and the next command."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ if TYPE_CHECKING:
 SHORT = 60  # characters of a name or an answer
 BREAK = " \\"  # a shell reads on behind it
 MOVED = ("regressed", "changed", "improved")
-MOST_CAUSES = 2  # told; the page has all
+MOST_CAUSES = 2  # in the terminal; the page has all
 NAME = 11  # characters before the text, as of the lines that say where a run's files are
 
 
 def first_lines(summary: Summary, width: int) -> list[str]:
-    """Returns the lines that go before any figure: which answers could not be read, and which reader would read them."""
+    """Lists the lines that go before any figure: which answers could not be read, and which reader would read them."""
     return [line for sentence in summary.first for line in _told("unread", sentence, width)]
 
 
 def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
-    """Returns the lines, none wider than `width`; a command that is too long goes on after a backslash, as a shell reads it.
+    """Lists the closing lines, none wider than `width`.
 
-    The next command ends with the options, which say where it looks.
+    A long command continues after a backslash, as a shell reads it.
+
+    The next command ends with `options`, which say where it looks.
     """
     lines = first_lines(summary, width)
     for cause in [each for each in summary.causes if each.kind in MOVED][:MOST_CAUSES]:
@@ -51,7 +53,7 @@ def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
 
 
 def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:
-    """Returns a sample that what regressed most answers otherwise than on a normal night; None where there is none to show."""
+    """Describes a sample with other answers than on a normal night, of what regressed most; None without one."""
     from promptaudit.report.summary import summary_of
 
     example = summary_of(warehouse, audit_run_id).example
@@ -88,7 +90,7 @@ def _told(name: str, text: str, width: int) -> list[str]:
 
 
 def _typed(name: str, command: str, width: int) -> list[str]:
-    """Returns a command, parted between its words alone: what is quoted stays whole."""
+    # the command breaks only between its words, so that quoted words stay whole
     first, *words = map(shlex.quote, shlex.split(command))
     lines = [f"{name:{NAME}}{first}"]
     for word in words:

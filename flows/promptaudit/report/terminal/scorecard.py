@@ -1,4 +1,4 @@
-"""The scorecard: a run's figures, one row per model, task and strategy, as plain rows and as tables for a terminal."""
+"""Prints the scorecard, one row per model, task and strategy, as plain rows and as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ SIZE = "samples ×\nvariants"
 
 
 def scorecard_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    """Returns the rows of marts.rpt_audit of one run at full precision, by task, strategy and model; empty for an unknown run."""
+    """Reads a run's rows of marts.rpt_audit at full precision, by task, strategy and model; empty if it is unknown."""
     return rows(warehouse, query("scorecard"), audit_run_id)
 
 
 def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    """Returns the rows of marts.rpt_rule_against_judge of one run at full precision, by task, model, rule and judge.
+    """Reads a run's rows of marts.rpt_rule_against_judge at full precision, by task, model, rule and judge.
 
-    `accuracy_std_rule` and `_judge` beside them are the published standard deviations (ddof 1) of the accuracies.
+    `accuracy_std_rule` and `accuracy_std_judge` are added: the published standard deviations (ddof 1) of the
+    accuracies.
     """
     return comparisons(_asker(warehouse, audit_run_id))
 
 
 def field_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    """Returns the rows of marts.fct_field_stability of one run at full precision, by task, strategy, model and field."""
+    """Reads a run's rows of marts.fct_field_stability at full precision, by task, strategy, model and field."""
     return rows(warehouse, query("fields"), audit_run_id)
 
 
@@ -71,9 +72,11 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
 def drawn(
     scores: list[Row], compared: list[Row], width: int, kinds: Mapping[str, str] | None = None
 ) -> Iterator[RenderableType]:
-    """Yields the parts of the scorecard; each dash has a number that a sentence below tells the reason of.
+    """Yields the parts of the scorecard.
 
-    A column that is the same in every row is a sentence instead.
+    Each dash has the number of a footnote that gives the reason.
+
+    A column with the same value in every row becomes a sentence.
     """
     if not scores:
         yield "no figures yet: nothing of this run has been measured"
@@ -101,7 +104,7 @@ def drawn(
 
 
 def names(scores: Sequence[Row]) -> list[tuple[str, str]]:
-    """Returns for each row of the scorecard the heading that it stands under and its name: what several rows share is above."""
+    """Lists a heading and a name for each row. The heading is task and strategy, or the model if there is only one."""
     tasks = [f"{cut(row['task_id'], NAME)} · {cut(row['strategy'], NAME)}" for row in scores]
     models = [cut(row["model_id"], NAME) for row in scores]
     if len(set(models)) == 1:
@@ -116,7 +119,7 @@ def _heading(measure: MartColumn) -> str:
 
 
 def size(row: Row) -> str:
-    """Returns how many samples a row is of, and under how many wordings each was asked; `39 of 40` where some are not."""
+    """Counts a row's samples and the wordings each was asked under; `39 of 40` if some are missing."""
     samples = counted_of(row["n_samples"], row.get("n_samples_planned"))
     breaking = f", {count(row['n_variants_breaking'])} break" if row["n_variants_breaking"] else ""
     return f"{samples} × {counted_of(row['n_variants_answered'], row['n_variants'])}{breaking}"
@@ -132,13 +135,13 @@ def _cell(row: Row, measure: MartColumn, notes: Footnotes, kind: str) -> str:
     return f"{figure} {interval(low, high)}".rstrip()
 
 
-# the bounds of measures whose asks were not all answered
+# the bounds of measures if some asks were not answered
 
 MISSING = "Missing answers: measures with all of them N/A, and behind the stroke with all of them the sample's commonest label."
 
 
 def missing_answers(scores: list[Row]) -> list[TextTable]:
-    """Makes the table of rows of marts.rpt_audit with their bounds, where asks were not answered."""
+    """Makes the table of rows of marts.rpt_audit with their bounds, if some asks were not answered."""
     lines = [Line(heading=_under(row, "task_id"), name=row["model_id"], cells=_bounds(row)) for row in lacking(scores)]
     columns = ["Unanswered", *(mart_columns("rpt_audit")[name].label for name in BOUNDED)]
     return [TextTable(columns=columns, lines=lines, intro=MISSING)] if lines else []
@@ -195,8 +198,6 @@ def _comparisons(compared: list[Row]) -> Iterator[TextTable]:
 
 
 def _compared(row: Row) -> tuple[str, ...]:
-    """The printed figures of a row, each with its interval or standard deviation."""
-
     def accuracy(who: str) -> str:
         std = row[f"accuracy_std_{who}"]
         return number(row[f"accuracy_{who}"]) + ("" if std is None else f" ± {number(std)}")
@@ -221,7 +222,7 @@ def _compared(row: Row) -> tuple[str, ...]:
 
 
 def vouching(row: Row) -> str:
-    """Returns what is known of a judge's own errors, in a line."""
+    """Says in a line what is known of a judge's own errors."""
     rates = [
         f"{kind} {percent(row[f'error_rate_{kind}'])}"
         for kind in ("right", "wrong", "blank", "injected")

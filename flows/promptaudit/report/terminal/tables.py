@@ -1,6 +1,8 @@
-"""Tables for a terminal of any width, a line a row: columns that do not fit go into a further table, none is dropped.
+"""Prints tables on a terminal of any width.
 
-A cell may bear the raised number of a footnote; each sentence stands once under the table.
+Columns that do not fit go into a further table, so that none is dropped.
+
+A cell may carry the raised number of a footnote. Each footnote stands once under the table.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One row of a table: what it is under, its name, and a text for each column. All may be other people's words."""
+    """One row of a table: its heading, its name, and a text for each column. All may be written by other people."""
 
     heading: str
     name: str
@@ -33,9 +35,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
-    """Headings, which may have several lines, and rows, of which those under one heading stand together.
+    """Headings of columns, which may have several lines, and rows.
 
-    Above them stand a title or a sentence, which is folded, and below them further sentences, a line each.
+    Rows with the same heading stand together.
+
+    Above them stands a title or a folded sentence, and below them further sentences, one per line.
     """
 
     columns: Sequence[str]
@@ -46,7 +50,7 @@ class TextTable:
 
 
 def printed(table: TextTable, width: int) -> Iterator[Text]:
-    """Yields the lines of a table, none wider than `width`; columns without room stand in further tables under it."""
+    """Yields the lines of a table, none wider than `width`. Columns without room stand in further tables under it."""
     from rich.cells import cell_len
 
     if table.title:
@@ -92,31 +96,30 @@ def _row(name: str, cells: Sequence[str], widths: Sequence[int], style: str = ""
 
 
 def _folded(name: str, width: int) -> list[str]:
-    """Returns a name in pieces, each no wider than a column."""
     from rich.cells import chop_cells
 
     return chop_cells(name, width) or [""]
 
 
 def _text(line: str, style: str = "") -> Text:
-    """Text, never markup: names are other people's."""
+    # plain text, since names may hold what rich would read as markup
     from rich.text import Text
 
     return Text(line, style=style)
 
 
 class Footnotes:
-    """The sentences that the marks of a table stand for, in the order in which they were asked for."""
+    """The footnotes of a table, numbered in the order in which they were asked for."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def mark(self, sentence: str) -> str:
-        """Returns the mark of a sentence."""
+        """Gives the mark of a sentence, a raised number."""
         return str(self._numbers.setdefault(sentence, len(self._numbers) + 1)).translate(_RAISED)
 
     def lines(self, opening: str, width: int) -> Iterator[Text]:
-        """Yields a sentence about the whole table, where there is one, and then each footnote; no line is wider than `width`."""
+        """Yields the opening sentence, if there is one, and then each footnote; no line is wider than `width`."""
         from rich.text import Text
 
         told = [("", opening)] if opening else []
