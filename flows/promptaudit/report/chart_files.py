@@ -132,14 +132,15 @@ def save(svg: str, path: Path) -> Path:
 
     Raises UsageError without the extra `charts`, WarehouseError if the file cannot be written.
     """
-    if path.suffix not in (".pdf", ".png"):
+    ending = path.suffix.lower()
+    if ending not in (".pdf", ".png"):
         return write_text(svg, path, SHARED)
     if not is_installed("charts"):
-        raise UsageError(needs_extra(f"a chart as {path.suffix}", "charts"))
+        raise UsageError(needs_extra(f"a chart as {ending}", "charts"))
     import vl_convert
 
     scale = POINTS_AN_INCH / PIXELS_AN_INCH
-    if path.suffix == ".png":
+    if ending == ".png":
         return write_bytes(vl_convert.svg_to_png(svg, scale, DOTS_AN_INCH), path, SHARED)
     in_points = _SIZE.sub(
         lambda size: f'width="{int(size[1]) * scale:g}" height="{int(size[2]) * scale:g}"', svg, count=1

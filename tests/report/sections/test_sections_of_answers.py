@@ -12,7 +12,7 @@ from promptaudit.report.blocks.cells import cells_of, parts, plain
 from promptaudit.report.contents import OF_TASKS
 from promptaudit.report.data import ReportData
 from promptaudit.report.queries import query
-from promptaudit.report.sections.answers import answer_formats, costs
+from promptaudit.report.sections.answers import answer_formats, costs, distinct_answers
 from promptaudit.report.sections.consistency import sample_pairs
 from promptaudit.report.sections.section import Room, Section
 from promptaudit.report.sections.stability import stability_by_repetition, subsamples
@@ -177,3 +177,20 @@ def test_a_run_without_answers_says_so_in_every_section(found: ReportData) -> No
         for block in section.blocks:
             assert block.absent == ["No answer has landed yet."], section.anchor
             assert not block.panels
+
+
+@pytest.mark.parametrize(
+    ("section", "query"),
+    [(distinct_answers, "distinct_answers"), (costs, "answer_totals")],
+    ids=["distinct_answers", "costs"],
+)
+def test_a_model_of_a_strategy_without_a_colour_has_no_chart(section: Section, query: str, found: ReportData) -> None:
+    """A task has colours for four strategies: a model that was asked under the fifth alone stands in the tables."""
+    rows = [row for row in found[query] if row["task_id"] == "colours"]
+    first = next(row["model_id"] for row in rows)
+    own = [row for row in rows if row["model_id"] == first]
+    many = [{**row, "strategy": f"strategy {nth}"} for nth in range(4) for row in own]
+    fifth = [{**row, "model_id": "late", "strategy": "strategy 4"} for row in own]
+    block = block_of(section.drawn(replaced(found, **{query: [*many, *fifth]})), "colours")
+    assert any("late" in plain(line[0]) for table in block.tables for line in table.rows)
+    assert not any("late" in panel.name for panel in block.panels)

@@ -46,14 +46,14 @@ _WARM = (MODEL, STRATEGY, _TEMPERATURE, counted("Variants", "n_variants"), *_MEA
 
 def _fill_distinct(task: Task) -> None:
     asks, warm = ([row for row in task.rows if (row["repetition"] is None) == is_warm] for is_warm in (False, True))
-    shown, over = task.strategies([*asks, *warm]), ("repetition", "paraphrase_temperature")
+    shown = task.strategies([*asks, *warm])
     charts = []
-    if len({row["repetition"] for row in asks}) > 1:
-        charts += task.models(
-            asks, "by repetition", partial(_curves, shown=shown, over=over[0], largest=_largest(asks))
-        )
-    draw = partial(_curves, shown=shown, over=over[1], largest=_largest(warm))
-    task.draw([*charts, *task.models(warm, "by paraphrase temperature", draw)])
+    for own, over in ((asks, "repetition"), (warm, "paraphrase_temperature")):
+        if own is warm or len({row["repetition"] for row in asks}) > 1:
+            drawn = [row for row in own if row["strategy"] in shown]
+            draw = partial(_curves, shown=shown, over=over, largest=_largest(own))
+            charts += task.models(drawn, f"by {over.replace('_', ' ')}", draw)
+    task.draw(charts)
     caption = "Distinct completions of the original wording, by repetition"
     task.table(caption, _ASKS, asks, DISTINCT, most=task.n_rows)
     note = "Mean over the rephrased variants of a temperature and their asks."
@@ -73,7 +73,6 @@ def _curves(rows: list[Row], who: str, *, shown: list[str], over: str, largest: 
     points = [
         point(DISTINCT, row, "distinct_completions_mean", at=row[over], series=row["strategy"], n=row["answers_mean"])
         for row in rows
-        if row["strategy"] in shown
     ]
     title = over.replace("_", " ")
     least, most = (mean(end(row["value"] for row in points)) for end in (min, max))
@@ -346,8 +345,9 @@ def _other_tries(section: DrawnSection, data: ReportData) -> None:
 
 
 def _latencies(rows: list[Row], shown: list[str], task: str) -> Drawn:
-    models = list(dict.fromkeys(row["model_id"] for row in rows))[: panels.MOST_BARS]
-    own = [row for row in rows if row["model_id"] in models and row["strategy"] in shown]
+    drawn = [row for row in rows if row["strategy"] in shown]
+    models = list(dict.fromkeys(row["model_id"] for row in drawn))[: panels.MOST_BARS]
+    own = [row for row in drawn if row["model_id"] in models]
     points = [
         point(_TOTALS, row, "latency_p50_ms", name=row["model_id"], series=row["strategy"])
         | {"low": row["latency_p50_ms"], "high": row["latency_p95_ms"]}

@@ -71,7 +71,6 @@ def judge_errors(judging: JudgingData, method: str = "scoring_method") -> Column
 
 
 MODEL, STRATEGY = words("Model", "model_id"), words("Strategy", "strategy")
-MODEL, STRATEGY = words("Model", "model_id"), words("Strategy", "strategy")
 N_SAMPLES = counted("Samples", "n_samples")
 
 

@@ -399,9 +399,9 @@ def _fill_kinds(task: Task) -> None:
     task.block.findings = [(_said(pair), f"{model}, {strategy}") for (model, strategy), pair in by_pair(own).items()]
     measured = [row for row in own if row["effect"] is not None]
     if measured:
-        task.draw_models(
-            "effect", partial(_ranges, series=task.strategies(measured), domain=_domain(measured)), measured
-        )
+        shown = task.strategies(measured)
+        drawn = [row for row in measured if row["strategy"] in shown]
+        task.draw_models("effect", partial(_ranges, series=shown, domain=_domain(measured)), drawn)
     else:
         task.block.absent.append(NO_NOISE)
     if any(row.get("noise_from") == "variants" for row in own):
@@ -449,9 +449,8 @@ def _said(rows: Sequence[Row]) -> str:
 
 
 def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.Domain) -> Drawn:
-    own = [row for row in rows if row["strategy"] in series]
-    points = [point(EFFECTS, row, "effect", name=kind(row), series=row["strategy"]) for row in own]
-    strongest = max(own, key=lambda row: row["effect"])
+    points = [point(EFFECTS, row, "effect", name=kind(row), series=row["strategy"]) for row in rows]
+    strongest = max(rows, key=lambda row: row["effect"])
     label = (
         f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
     )
