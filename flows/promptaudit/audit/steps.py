@@ -95,7 +95,7 @@ class AuditRun:
             return self.design.audit.format
         query = "select format_limits from raw.audit_runs where audit_run_id = $run"
         (row,) = self.warehouse.read(query, run=self.audit_run_id)
-        return FormatLimits.model_validate_json(row["format_limits"], extra="ignore")  # of an earlier version
+        return FormatLimits.model_validate_json(row["format_limits"], extra="ignore")  # it may be of an earlier version
 
     @property
     def judges(self) -> bool:

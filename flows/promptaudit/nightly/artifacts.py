@@ -73,7 +73,7 @@ class Bar(Progress):
 
 
 def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
-    """Shows the scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
+    """Shows the scorecard, what differs from earlier runs, the gate and where the report is as artifacts of the run."""
     warehouse, key = Warehouse(settings.warehouse), key_of(result.audit_id)
     bar.show(
         lambda: create_table_artifact(

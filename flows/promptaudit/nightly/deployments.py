@@ -81,7 +81,7 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
     card = registry.audit(audit_id)
     is_by_gpu = any(registry.model(model_id).is_by_vllm for model_id in registry.models_of(audit_id))
     pool = "gpu" if is_by_gpu else "api"
-    # a slug keeps one schedule through every deployment anew
+    # the slug keeps this the same schedule when the night is deployed again
     schedule = {"slug": "nightly", "cron": card.schedule, "timezone": "UTC", "active": True}
     return {
         "name": audit_id,
@@ -89,7 +89,7 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
         "entrypoint": "promptaudit.nightly.flow.nightly",
         "parameters": {"audit_id": audit_id, "warehouse": None},
         "schedules": [] if card.schedule is None else [schedule],
-        # a night that is late waits and is held; cancelled, it would be a night without figures
+        # a late night waits and is then held; if it were cancelled, the night would have no figures
         "concurrency_limit": {"limit": 1, "collision_strategy": "ENQUEUE"},
         "work_pool": {"name": pool, "job_variables": {"env": NIGHT | OWN_CODE}},
         "tags": [TAG, audit_id],

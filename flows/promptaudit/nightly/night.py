@@ -84,7 +84,7 @@ def night(
                 _tell_unmeasured(settings, audit_id, began, error, progress)
                 raise
         code = result.exit_code
-    except WarehouseLocked:  # another night is at it, and says so itself
+    except WarehouseLocked:  # another night works on it, and reports itself
         raise
     except PromptauditError as error:
         code = error.exit_code

@@ -48,7 +48,7 @@ class Erasure:
     sample_id: str
     audit_run_ids: tuple[str, ...]
     n_rows: dict[str, int]
-    still_quoting: tuple[str, ...] | None  # files under the folder; there should be none. None: not looked for
+    still_quoting: tuple[str, ...] | None  # files under the folder; none is expected. None if they were not searched
     beyond_reach: tuple[str, ...]
     published: Path
 
@@ -141,7 +141,7 @@ def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
 
 
 def _clean_backups(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> None:
-    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as named, and where a link leads
         for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
             with Warehouse(backup).write() as con:
                 _blank(con, samples, texts, Counter())
@@ -175,7 +175,7 @@ def _texts(samples: Sequence[SampleOfRun]) -> list[str]:
             own |= set(_strings(json.loads(text or "null")))
     long = {text for text in own if len(text) >= LEAST}
     quoted = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in long for is_ascii in (True, False)}
-    twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON in a card's
+    twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON inside a card's JSON
     return sorted(long | quoted | twice, key=len, reverse=True)
 
 

@@ -36,7 +36,7 @@ def _files(warehouse: Warehouse) -> Iterator[Path]:
     places = warehouse.places
     own = (warehouse.published.path.parent, places.archive, places.spool, places.python)
     yield from (path for folder in own for path in folder.rglob("*"))
-    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as named, and where a link leads
         yield from path.parent.glob(f"{escape_pattern(path.name)}*")
         yield from (
             file for name in ("batches", "dbt", "lineage", "prefect") for file in (path.parent / name).rglob("*")
@@ -65,7 +65,7 @@ def beyond_reach(warehouse: Warehouse, samples: Sequence[SampleOfRun]) -> tuple[
                 files |= {f"the imported file {each['name']}" for each in data}
             elif task_id in {each.task_id for each in samples}:
                 files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
-    other = Warehouse(warehouse.places.file).published.path  # of a link: where it points to may have been published too
+    other = Warehouse(warehouse.places.file).published.path  # where a link leads may be published too
     if other.exists() and not other.samefile(warehouse.published.path):
         files.add(f"what was published of the warehouse as it is called there: {other.parent}")
     return (*sorted(files), HANDED_OUT)

@@ -195,7 +195,7 @@ def _limits(limits: FormatLimits) -> Iterator[Limit]:
 
 
 def _action(policy: str, column: str) -> str:
-    # answers that never came are no finding about a prompt, so that no policy lets more of them be missing than the card says
+    # answers that never came say nothing about a prompt: no policy lets more of them be missing than the card says
     return "failed" if policy == "fail" or column in ("n_outside_labels", "error_rate") else "warned"
 
 
