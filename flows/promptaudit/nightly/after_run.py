@@ -61,7 +61,7 @@ class NightResult:
 
     @encoded_property
     def exit_code(self) -> int:
-        """Gives the gate's exit code, 0, 1 or 3; 0 without a gate, 3 if the gate passes and figures are missing."""
+        """Gives the gate's exit code, 0, 1 or 3, and 0 without a gate. In place of 0 it is 3 if figures are missing."""
         return (self.check.exit_code if self.check.rules or self.check.blocked else 0) or self.run.exit_code
 
     @encoded_property

@@ -6,8 +6,8 @@ A night is begun with its run and finished once its message, if any, is sent. Wh
 - tonight's complete run is not asked again: what its night still lacks is done, and no message is sent twice. Where a
   schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest
   night, until half the time from its last step to the next night of the card's schedule, at most twelve hours;
-- a flow run of Prefect that is taken again goes on with the run that it began, however old; it is refused once a later
-  one began;
+- a flow run of Prefect that is taken again goes on with the run that it began, however old, unless the cards ask
+  something else by now; it is refused once a later run began;
 - an older night that was cut short in its last steps is finished first, and then tonight's begins.
 """
 

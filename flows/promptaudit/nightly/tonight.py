@@ -28,7 +28,8 @@ def tonights_run(
 ) -> str | None:
     """Finds the run that is tonight's; None if tonight has not begun, or asked what the cards ask no longer.
 
-    The run that this flow run of Prefect began is tonight's, however old. With `new` no other run is.
+    If the cards ask the same, the run that this flow run of Prefect began is tonight's, however old. With `new` no other
+    run is.
     """
     newest = newest_run(warehouse, audit_id)
     if newest is None or newest.plan_fingerprint != plan_fingerprint:
