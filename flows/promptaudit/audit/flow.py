@@ -1,7 +1,7 @@
-"""The audit as a Prefect flow: its steps are tasks, and what one returns the next one takes.
+"""Runs the audit as a Prefect flow: its steps are tasks, and what one returns the next one takes.
 
-Of a task Prefect keeps its name, its state and its edges, and of a flow its parameters: nothing that is asked or answered. The
-functions of the tasks, and the order in which `measure` takes them, are in `audit.steps`.
+Prefect keeps the name, the state and the edges of a task and the parameters of a flow, and nothing that is asked or
+answered. The functions of the tasks, and the order in which `measure` takes them, are in `audit.steps`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from promptaudit.system.prefect_server import LONGEST_S, as_flow_run, is_locked,
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import grains
 
-# without tags: for each, Prefect asks its server for a place, in a queue of the process that an outage may leave waiting
+# no tags: for each, Prefect asks its server for a place, through a queue that an outage may leave waiting
 ASKS: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
 CHECKS: dict[str, Any] = ASKS | {"timeout_seconds": LONGEST_S}
 # where another program has the warehouse open, a task waits and is taken again
@@ -30,7 +30,7 @@ DERIVES: dict[str, Any] = CHECKS | AGAIN
 
 
 def tasks_of(warehouse: Warehouse) -> Steps:
-    """The steps of a run as tasks; those that land or publish tables materialize assets, which bear the warehouse's file name."""
+    """Makes tasks of a run's steps. Those that land or publish tables materialize assets under the warehouse's name."""
 
     def lands(*tables: str, made_of: Sequence[str], **options: Any) -> Any:  # noqa: ANN401 - Prefect's
         made_of = _assets(warehouse, "raw", made_of)
@@ -53,7 +53,7 @@ def tasks_of(warehouse: Warehouse) -> Steps:
 
 
 def publishes(warehouse: Warehouse) -> Any:  # noqa: ANN401 - Prefect's
-    """Prefect's `materialize` of the marts, and of the copy of the warehouse that readers have."""
+    """Makes Prefect's `materialize` of the marts and of the copy of the warehouse that readers have."""
     made = [*_assets(warehouse, "marts", sorted(grains())), *_assets(warehouse, "published", [warehouse.path.name])]
     return materialize(*made, by="promptaudit", asset_deps=_assets(warehouse, "raw", ("predictions",)), **DERIVES)
 
@@ -64,7 +64,7 @@ def _assets(warehouse: Warehouse, schema: str, tables: Sequence[str]) -> list[An
 
 
 def measure(run: AuditRun) -> Outcome:
-    """Takes the steps of a run as tasks of a flow run: of this one, or of one that a command begins."""
+    """Takes the steps of a run as tasks: in the flow run `audit` that this code is in, or else in a new one."""
 
     def shown(body: Callable[[], Any]) -> None:
         @flow(name="audit", flow_run_name="{audit_id} {audit_run_id}", persist_result=False, validate_parameters=False)

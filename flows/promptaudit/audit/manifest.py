@@ -1,4 +1,4 @@
-"""What a run is made from, as hashes: its cards and data files, the code and the dbt project."""
+"""Hashes what a run is made from: its cards and data files, the code and the dbt project."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 def manifest_of(design: Design) -> dict[str, Any]:
-    """Returns hashes of everything an audit's run is made from: `cards`, `data`, `code`, `dbt_project`, each sha256 in hex.
+    """Hashes everything an audit's run is made from: `cards`, `data`, `code`, `dbt_project`, each as sha256 in hex.
 
-    `own_code`, where cards name code of the user's own: the sha256 of each file of it; None for an installed module without one.
-    Data that no file holds (a hub's) have no hash of their own: the samples that were chosen are rows, which the seal covers.
+    `own_code`, if cards name code of the user's own, has the sha256 of each of its files, and None for an installed
+    module without a file. Data from a hub is in no file and has no hash here: its chosen samples are rows, which the
+    seal covers.
     """
     used = design.registry.used_by(design.audit_id)
     own = {code.name: code.sha256 for code in code_in(used)}

@@ -1,4 +1,4 @@
-"""Derives runs again from what has landed."""
+"""Derives complete runs again from what has landed, and makes an answered run complete."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from promptaudit.warehouse.run_names import one_run
 def rebuild_runs(
     settings: Settings, audit_run_id: str | None, progress: Progress, *, restore_first: bool = False
 ) -> Path:
-    """Derives the marts of complete runs, or of the one whose id begins so, again, and publishes; returns the copy's path.
+    """Derives the marts of complete runs again and publishes; returns the copy's path.
 
-    A run that is open and named by its whole id is made complete, where all of its answers have landed.
-    A retired run has no raw rows to derive from and keeps its marts, unless its archive is landed again first. So does one whose
-    answers were read by the user's own code that changed since. Raises UntrustedCard where code is named that nobody trusts.
+    `audit_run_id` may be the beginning of a run's id; None is every complete run. A run that is open and named by its
+    whole id is made complete if all of its answers have landed. A retired run has no raw rows to derive from and keeps
+    its marts, unless `restore_first` lands its archive again. Where all runs are derived, a run also keeps its marts if
+    the user's own code that read its answers has changed since. Raises UntrustedCard if a run names code that nobody
+    trusts.
     """
     if restore_first and audit_run_id is None:
         msg = "--restore lands the archive of one run again; name the run"
@@ -68,10 +70,6 @@ def rebuild_runs(
 
 
 def _derive_answered(warehouse: Warehouse, audit_run_id: str, progress: Progress) -> Path:
-    """Makes the figures of a run whose answers have all landed, publishes it and writes its page; returns the copy's path.
-
-    Raises MeasureError where answers or rulings are missing.
-    """
     planned = int(mart_of_landed(warehouse, "int_cells_planned", audit_run_id)["n_planned"].sum())
     query = (
         "select audit_id, (select count(*) from raw.predictions where audit_run_id = $run) as n_landed, "

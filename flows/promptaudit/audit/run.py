@@ -52,20 +52,20 @@ CARD_CHANGED = (
     "the audit's card has changed in limits, seed, resamples or model sets, which holds from the next run on (--new)"
 )
 KEPT = {"format", "seed", "resamples", "model_sets"}
-"""Fields of an audit's card that ask nothing and that a run keeps as they were when it opened."""
+"""Fields of an audit's card that do not change what is asked. A run keeps them as they were when it opened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A run that was made, continued or imported, and where its figures are published.
+    """Describes a run that was made, continued or imported, and where its figures are published.
 
-    n_asked: cells that were asked just now; 0 for a run that was complete before.
-    is_pilot: the run has asked what a pilot does, and is open for the rest.
-    is_derived: off where all is answered, and the run is open for its figures.
+    n_asked: how many cells were asked in this call; 0 for a run that was complete before.
+    is_pilot: the run has asked the cells of a pilot, and is open for the rest.
+    is_derived: False if all is answered and the run is open for its figures.
     published: the DuckDB file that readers have; marts: the folder of the same tables as Parquet files.
-    report: the run's page; None where whoever called writes it.
-    outcome: what taking its steps did.
-    not_derived: the measures that it lacks of some group; it is published without them.
+    report: the run's page; None if the caller writes it.
+    outcome: what the steps of the run did.
+    not_derived: the measures that the run lacks for some group; it is published without them.
     """
 
     audit_run_id: str
@@ -83,7 +83,7 @@ class RunResult:
 
     @property
     def exit_code(self) -> int:
-        """Returns 3 where figures of the run are missing, else 0."""
+        """Gives 3 if figures of the run are missing, else 0."""
         return EXIT_CODE if self.not_derived else 0
 
 
@@ -97,7 +97,7 @@ def run_audit(
 ) -> RunResult:
     """Continues the audit's unfinished run, finds that the last one is complete, or makes a new one.
 
-    `on_open` is told the run's id before anything is asked.
+    `on_open` is called with the run's id before anything is asked.
     """
     options = options or RunOptions()
     checked = check_audit(registry, audit_id, settings.max_usd)
@@ -168,7 +168,6 @@ def run_audit(
 
 
 def _measure_as_flow_run(run: AuditRun) -> Outcome:
-    """Takes the steps of a run, which Prefect shows unless it is off."""
     if not (Settings().prefect or is_in_flow_run()):
         return measure(run)
     load_prefect()
@@ -178,7 +177,6 @@ def _measure_as_flow_run(run: AuditRun) -> Outcome:
 
 
 def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSetting:
-    """Returns the askers of a run: the command's before the card's."""
     card = design.audit.askers
     return AskersSetting(
         n=options.n_askers or card.n,
@@ -189,7 +187,7 @@ def _askers(settings: Settings, design: Design, options: RunOptions) -> AskersSe
 
 
 def result_of(run: AuditRun, audit_id: str, headline: str, outcome: Outcome) -> RunResult:
-    """Returns the result of taking the steps of a run that is published."""
+    """Builds the result of a published run from what its steps did. Its notes quote 5 failed format checks at most."""
     notes = list(outcome.notes)
     gate = outcome.validated
     if gate is not None and gate.failures:
@@ -215,7 +213,7 @@ def result_of(run: AuditRun, audit_id: str, headline: str, outcome: Outcome) -> 
 def nothing_done(
     warehouse: Warehouse, audit_run_id: str, audit_id: str, headline: str, notes: Sequence[str] = ()
 ) -> RunResult:
-    """Returns the result of a command that found its run published; writes the run's page where that was cut short."""
+    """Builds the result for a run that was found published, and writes the run's page if it is missing."""
     page = warehouse.places.report(audit_run_id)
     if not page.is_file():
         report(warehouse, audit_run_id)
@@ -225,7 +223,7 @@ def nothing_done(
 
 
 def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = None) -> None:
-    """Migrates the warehouse to this version and lands what a killed run had been answered."""
+    """Migrates the warehouse to this version and lands the answers that a killed run left behind."""
     warehouse.apply_schema()
     n_rows = land_left(warehouse, spool, progress.say)
     if n_rows:
@@ -233,7 +231,7 @@ def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = Non
 
 
 def _same_run(warehouse: Warehouse, design: Design, options: RunOptions) -> Run | None:
-    """The newest run, if it asks what the cards ask now; of a new one only what this flow run, taken again, began itself."""
+    # with --new or --rephrase only a run that this flow run of Prefect began, before it was taken again, goes on
     prompts, anew = options.prompts, options.new or options.rephrase
     run = newest_run(warehouse, design.audit_id)
     if run is None or run.plan_fingerprint != design.plan_fingerprint or (anew and not run.is_of_this_flow_run):
@@ -247,7 +245,7 @@ def _same_run(warehouse: Warehouse, design: Design, options: RunOptions) -> Run 
 
 
 def _are_made(warehouse: Warehouse, design: Design) -> bool:
-    """Returns whether an earlier run made the wordings of every task, so that no rephraser is asked."""
+    # if earlier runs made the wordings of every task, no rephraser is asked
     return all(
         earlier_proposals(warehouse, variants_key(design, task_id, rewording)) is not None
         for task_id in design.tasks
@@ -257,14 +255,13 @@ def _are_made(warehouse: Warehouse, design: Design) -> bool:
 
 
 def _without_rephraser(checked: CardCheck) -> dict[str, Entry]:
-    """Returns the models that answer and judge."""
     cards = checked.cards
     model_ids = {*cards.models, *(card.model for card in cards.judges.values())}
     return {name: entry for name, entry in checked.models.items() if name in model_ids}
 
 
 def _is_kept_otherwise(warehouse: Warehouse, audit_run_id: str, design: Design) -> bool:
-    """Returns whether the audit's card says otherwise now than the run keeps."""
+    # whether the audit's card differs now from what the run keeps
     (row,) = warehouse.read(
         "select card from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
     )
@@ -274,7 +271,7 @@ def _is_kept_otherwise(warehouse: Warehouse, audit_run_id: str, design: Design) 
 
 
 def _land_changes(warehouse: Warehouse, audit_run_id: str, design: Design, progress: Progress) -> bool:
-    """Lands tasks and judges whose cards changed in what asks the models nothing, and reopens the run where there are any."""
+    # only changes that ask the models nothing come here: a changed plan opens a new run
     tasks = land_changed_tasks(warehouse, audit_run_id, design)
     judges = land_changed_judges(warehouse, audit_run_id, design)
     if tasks or judges:
@@ -287,10 +284,7 @@ def _land_changes(warehouse: Warehouse, audit_run_id: str, design: Design, progr
 def _open_errors(
     warehouse: Warehouse, audit_run_id: str, design: Design, settings: Settings, progress: Progress
 ) -> bool:
-    """Opens the cells that landed as errors and returns whether there are any.
-
-    Raises UsageError for a retired run, and BudgetReached where nothing is left to ask them with: the run stays complete.
-    """
+    # raises UsageError for a retired run, and BudgetReached if nothing is left to ask with: the run stays complete
     without_retired(warehouse, [audit_run_id])
     budget_of(warehouse, audit_run_id, design.audit.budget, settings.max_usd, settings.max_requests).set_aside(0.0)
     n = open_errors(warehouse, audit_run_id)
@@ -310,7 +304,10 @@ def _age(run: Run) -> str:
 
 
 def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:
-    """Writes the prompt variants an audit would ask for a person to edit; a model or code that rewords is asked for them."""
+    """Writes the prompt variants that an audit would ask to a file for a person to edit; returns how many.
+
+    A model or code that rewords prompts is asked for them.
+    """
     checked = check_audit(registry, audit_id)
     raise_all([*checked.errors, *checked.lacking_data])
     design = design_audit(registry, audit_id, checked)

@@ -1,4 +1,4 @@
-"""A run's row: what it is, what it used, whether it is closed."""
+"""Opens, closes, reopens and finds runs: the row of a run says what it is, what it used and whether it is closed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Run:
 
     @property
     def is_of_this_flow_run(self) -> bool:
-        """Returns whether the flow run of Prefect that goes on here opened it."""
+        """Tells whether the flow run of Prefect that this code is in opened the run."""
         return self.flow_run_id is not None and self.flow_run_id == flow_run_id()
 
 
@@ -60,7 +60,7 @@ def run_row(  # noqa: PLR0913 - one row's columns
     manifest: dict[str, Any],
     source: dict[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """Returns the row that opens a run, with the code and libraries it is made by."""
+    """Builds the row that opens a run, with the versions of the code and libraries that make it."""
     commit, is_dirty = code_commit()
     row = {
         "audit_run_id": audit_run_id,
@@ -87,7 +87,10 @@ def run_row(  # noqa: PLR0913 - one row's columns
 
 
 def close_run(warehouse: Warehouse, audit_run_id: str, state: str) -> None:
-    """Closes a run, once: complete, or failed, which other limits may still make complete."""
+    """Closes a run as complete or failed.
+
+    A complete run stays complete; a failed one may still become complete under other limits.
+    """
     with warehouse.write() as con:
         con.execute(
             "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state != 'complete'",
@@ -96,9 +99,10 @@ def close_run(warehouse: Warehouse, audit_run_id: str, state: str) -> None:
 
 
 def land_changed_tasks(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
-    """Keeps task cards that changed since the run opened in what asks nothing, and returns their names.
+    """Lands the task cards that changed since the run opened, and returns their names.
 
-    A reader, a level or a scoring method then holds for the answers that have landed: what decides requests opens a run.
+    A changed reader, level or scoring method then holds for the answers that have landed. A change of what is asked
+    opens a new run instead.
     """
     newest = warehouse.read(
         "select task_id, fingerprint from raw.tasks where audit_run_id = $audit_run_id "
@@ -112,13 +116,16 @@ def land_changed_tasks(warehouse: Warehouse, audit_run_id: str, design: Design) 
 
 
 def reopen_run(warehouse: Warehouse, audit_run_id: str) -> None:
-    """Marks a complete run as open again when its rules or judges have changed. It stays open until it has been derived again."""
+    """Marks a complete run as open again when its rules or judges have changed.
+
+    It stays open until it has been derived again.
+    """
     with warehouse.write() as con:
         con.execute(_REOPEN, {"run": audit_run_id})
 
 
 def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
-    """Opens a run and those of its cells that landed as errors, which are kept apart as they were; returns how many there are."""
+    """Moves cells that landed as errors to `raw.failed_predictions` and reopens their run; returns how many."""
     errors, run = sql("audit", "errors_of_run"), {"run": audit_run_id}
     with warehouse.write() as con:
         con.execute("begin")
@@ -142,9 +149,10 @@ def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
 
 
 def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
-    """Returns the run of an audit that started last, imports and trials left out; None where there is none.
+    """Finds the run of an audit that started last, without imports and trials; None if there is none.
 
-    Raises UsageError where the flow run of Prefect that is taken again here began an earlier one: that is over.
+    Raises UsageError if this code is in a flow run of Prefect that is taken again and that began an earlier run: that
+    run is over.
     """
     rows = warehouse.read(
         "select audit_run_id, state, started_at, plan_fingerprint, flow_run_id from raw.audit_runs "
@@ -161,7 +169,7 @@ def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
 
 
 def count_runs(warehouse: Warehouse, design: Design) -> int:
-    """Returns how many runs of an audit were begun, whatever its cards asked: an edit begins no round of panels anew."""
+    """Counts all runs that an audit began, whatever its cards asked: an edit does not restart the round of panels."""
     (row,) = warehouse.read(
         "select count(*) as n from raw.audit_runs where audit_id = $audit_id and origin = 'run'",
         audit_id=design.audit_id,
@@ -170,7 +178,7 @@ def count_runs(warehouse: Warehouse, design: Design) -> int:
 
 
 def samples_of_run(warehouse: Warehouse, audit_run_id: str) -> dict[str, set[str]]:
-    """Returns by task the ids of the samples that a run asks."""
+    """Reads the ids of the samples that a run asks, by task."""
     rows = warehouse.read(
         "select task_id, list(sample_id) as sample_ids from raw.samples where audit_run_id = $audit_run_id group by all",
         audit_run_id=audit_run_id,
@@ -180,7 +188,7 @@ def samples_of_run(warehouse: Warehouse, audit_run_id: str) -> dict[str, set[str
 
 @functools.cache
 def library_versions() -> dict[str, str]:
-    """Returns versions of what decides a run's figures."""
+    """Reads the versions of the installed libraries that decide a run's figures."""
     versions = {}
     for name in LIBRARIES:
         try:
@@ -192,7 +200,7 @@ def library_versions() -> dict[str, str]:
 
 @functools.cache
 def code_commit() -> tuple[str | None, bool | None]:
-    """Returns the commit of the checkout this code runs from and whether it has changes; nothing for an installed wheel."""
+    """Finds the commit of the checkout this code runs from and whether it has changes; None for both in a wheel."""
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return None, None
@@ -215,7 +223,7 @@ def code_commit() -> tuple[str | None, bool | None]:
 
 
 def open_run(warehouse: Warehouse, design: Design) -> str:
-    """Lands the run's row and everything it uses, in one transaction."""
+    """Lands a new run's row and everything that the run uses, in one transaction, and returns the run's id."""
     audit_run_id = content_id("run", design.audit_id, design.plan_fingerprint, now().isoformat(), os.urandom(8).hex())
     used = design.registry.used_by(design.audit_id)
     cards = {

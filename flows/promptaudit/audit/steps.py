@@ -1,7 +1,7 @@
-"""The steps of a run, each a function of the run and of what the step before it returned, and their order.
+"""Defines the steps of a run and their order: each is a function of the run and of what the step before it returned.
 
-A step finds in the warehouse what is done, so that whoever takes it again goes on: a retry, another start, another process.
-`audit.flow` makes tasks of Prefect of them.
+A step finds in the warehouse what is already done, so that a retry, another start or another process goes on from
+there. `audit.flow` makes tasks of Prefect of the steps.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from promptaudit.warehouse.sql import sql
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What a command or a night says of a run, beside its cards.
+    """Holds what a command or a night says of a run beside its cards.
 
     new: ask everything again, in a run of its own. rephrase: make the wordings again, too.
     prompts: a file of wordings that a person edited.
     n_askers, work_pool: who asks, in place of the card's.
-    writes_page: off where whoever calls writes the page, and in a pilot.
+    writes_page: off if the caller writes the page, and in a pilot.
     again_errors: ask the cells again that landed as errors, in the same run.
     answers_only: nothing is derived once all is answered; the next `run` without it does.
-    is_pilot: the first samples are asked under the first wordings, and the run stays open for the rest. It publishes nothing; a
-        copy that another audit publishes holds its answers, as of any run that is under way.
+    is_pilot: the first samples are asked under the first wordings, and the run stays open for the rest. It publishes
+        nothing; a copy that another audit publishes holds its answers, as of any run that is under way.
     """
 
     new: bool = False
@@ -73,10 +73,10 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRun:
-    """A run, and what it is asked to do now.
+    """Holds a run and what it is asked to do now.
 
-    `design` is None where the answers are recorded ones or nobody is asked any more. `max_usd` and `max_requests` go before what
-    the card says it may spend.
+    `design` is None if the answers are recorded ones or nobody is asked any more. `max_usd` and `max_requests` replace
+    the limits of the card's budget.
     """
 
     warehouse: Warehouse
@@ -90,31 +90,31 @@ class AuditRun:
 
     @property
     def limits(self) -> FormatLimits:
-        """Returns the limits of formats: those of the card as it is now; of recorded answers, of their import."""
+        """Reads the limits of formats from the card as it is now, or from the import for recorded answers."""
         if self.design is not None:
             return self.design.audit.format
         query = "select format_limits from raw.audit_runs where audit_run_id = $run"
         (row,) = self.warehouse.read(query, run=self.audit_run_id)
-        return FormatLimits.model_validate_json(row["format_limits"], extra="ignore")  # of an earlier version
+        return FormatLimits.model_validate_json(row["format_limits"], extra="ignore")  # it may be of an earlier version
 
     @property
     def judges(self) -> bool:
-        """Returns whether answers are put before judges."""
+        """Tells whether answers are put before judges."""
         return self.design is not None and bool(self.design.judges)
 
     def designed(self) -> Design:
-        """Returns what the run asks; raises ValueError for one of recorded answers."""
+        """Gives the design that the run asks; raises ValueError if it has none, as for recorded answers."""
         if self.design is None:
             msg = "recorded answers have no design"
             raise ValueError(msg)
         return self.design
 
     def kept_open_if(self, *, is_quick: bool) -> AbstractContextManager[None]:
-        """Returns what keeps the warehouse's file open for a while; where that takes hours, other processes may open it."""
+        """Keeps the warehouse's file open for a quick block; in a slow one other processes may open the file."""
         return self.warehouse.kept_open() if is_quick else nullcontext()
 
     def purse(self) -> Purse:
-        """Returns what the run may still spend now."""
+        """Computes what the run may still spend. What was lent to askers of a run that died counts as spent."""
         limits = self.designed().audit.budget
         budget = budget_of(self.warehouse, self.audit_run_id, limits, self.max_usd, self.max_requests)
         lost = lost_in(self.askers.folder(self.warehouse, self.audit_run_id))
@@ -124,26 +124,29 @@ class AuditRun:
 
 @dataclass(frozen=True)
 class AnsweredBatch:
-    """The cells of a model under one strategy have their answers."""
+    """Marks that the cells of a model under one strategy have their answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation:
-    """What there is to say of a part of the marts that was derived."""
+    """Holds the notes for people about a part of the marts that was derived."""
 
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
-    """The comparisons with a run that were derived anew."""
+    """Names the comparisons with a run that were derived again."""
 
     comparison_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What taking the steps of a run did; `report` is None where no page was written, and `not_derived` what its tables lack."""
+    """Sums up what the steps of a run did.
+
+    `report` is None if no page was written; `not_derived` are the measures that the tables lack.
+    """
 
     n_asked: int = 0
     n_judged: int = 0
@@ -240,7 +243,7 @@ def report(run: AuditRun, compared: Comparisons, published: Path) -> Path:
 
 
 class Steps(NamedTuple):
-    """The steps of a run: the functions, or tasks of Prefect in their places."""
+    """Lists the steps of a run: the functions, or Prefect tasks in their place."""
 
     paraphrase: Callable[[AuditRun], ParaphraseResult] = paraphrase
     infer: Callable[[ParaphraseResult, str, str, Batch], Awaitable[AnsweredBatch]] = infer
@@ -279,7 +282,7 @@ def ask(run: AuditRun, wordings: ParaphraseResult, steps: Steps = FUNCTIONS) -> 
 
 
 def measure(run: AuditRun, steps: Steps = FUNCTIONS) -> Outcome:
-    """Takes the steps of a run, in their order, and returns what they did; raises what the first of them raises that fails."""
+    """Takes the steps of a run in order and sums up what they did; raises the error of the first step that fails."""
     wordings = steps.paraphrase(run)
     with run.kept_open_if(is_quick=all(card.engine == "embedded" for card in run.designed().models.values())):
         asked, batches = ask(run, wordings, steps)
@@ -299,7 +302,7 @@ NOTHING_DONE = Outcome()
 def derive(
     run: AuditRun, steps: Steps = FUNCTIONS, landed_by: Sequence[object] = (), done: Outcome = NOTHING_DONE
 ) -> Outcome:
-    """Takes the steps that follow the answers, of recorded ones or of those that `done` tells of."""
+    """Takes the steps that follow the answers. `done` sums up the steps that asked; recorded answers have none."""
     with run.warehouse.kept_open():
         read = steps.transform(run, "up_to_formats", *landed_by)
         formats = steps.validate(run, read)
@@ -319,20 +322,19 @@ def derive(
 
 
 def _are_made_here(design: Design) -> bool:
-    """Returns whether wordings are made at once, by rules or from a card: by no model and nobody's own code."""
+    # at once, by rules or from a card: no model and no code of the user's is called
     rephrasing = design.audit.rephrasing
     name = None if rephrasing is None else rephrasing.rephraser
     return name is None or design.registry.rephraser(name).kind in ("rules", "fixed")
 
 
 def _last_try(run: AuditRun) -> str:
-    """Returns what a server said last of something that has no answer, for the end of a line; "" where nothing was tried."""
     rows = run.warehouse.read(sql("audit", "last_failed_try"), run=run.audit_run_id)
     return f"; the last try failed: {rows[0]['error']}" if rows else ""
 
 
 def _last_error(run: AuditRun) -> str:
-    """Returns what was said last of a cell that landed as a permanent error, where most of them did."""
+    # only if most cells landed as permanent errors
     rows = run.warehouse.read(
         "select arg_max(error, landed_at) as error from raw.predictions where audit_run_id = $run "
         "having 2 * count(error) > count(*)",

@@ -1,4 +1,4 @@
-"""Runs, estimates and checks of cards as lines for people."""
+"""Writes runs, estimates and checks of cards as lines for people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def lines_of(result: RunResult) -> list[str]:
-    """Returns what became of a run, what there is to say of it, and where it is published, which one without figures is not."""
+    """Writes what became of a run, its notes, and where it is published.
+
+    A pilot, and a run without figures, is published nowhere.
+    """
     if result.is_pilot or not result.is_derived:
         return [result.headline, *result.notes]
     lines = [result.headline, *result.notes, f"published  {result.published}", f"marts      {result.marts}"]
@@ -29,7 +32,7 @@ def lines_of(result: RunResult) -> list[str]:
 
 
 def line_of_unstable(unstable: UnstablePrompts) -> str:
-    """Returns what was written of wordings whose PSS is too low, and the tasks of the audit that may ask them."""
+    """Says which file the wordings with too low a PSS were written to, and which tasks of an audit may ask them."""
     if unstable.path is None:
         return (
             f"run {unstable.audit_run_id} has no PSS between wordings below {unstable.below_pss:g}: nothing is written"
@@ -39,12 +42,12 @@ def line_of_unstable(unstable: UnstablePrompts) -> str:
 
 
 def lines_of_check(check: dict[str, Any]) -> list[str]:
-    """Returns what there is to say of cards, what keeps `run` from beginning on this machine, and that they are sound."""
+    """Writes the notes of a check of cards, what keeps `run` from beginning on this machine, and the summary."""
     return [*check["notes"], *_refusals(check["run_refuses"]), check["summary"]]
 
 
 def lines_of_estimate(estimate: Estimate) -> list[str]:
-    """Returns requests, tokens and USD in a table of 88 characters, also of subsamples and other models, and then the notes."""
+    """Writes requests, tokens and USD as a table of 88 characters, with subsamples and other models, and the notes."""
     lines = [f"{'':32}{'requests':>12}{'prompt tokens':>16}{'answer tokens':>16}{'USD':>12}"]
     lines += [_line(f"{line.what} {line.name}", line) for line in estimate.lines]
     lines.append(_line("total", estimate.total))
@@ -56,7 +59,7 @@ def lines_of_estimate(estimate: Estimate) -> list[str]:
 
 
 def lines_of_plan(plan: DesignPlan) -> list[str]:
-    """Returns the least design of an audit, and what it costs and does."""
+    """Writes the least design of an audit, what it costs, and the width and the difference that it reaches."""
     design, source = plan.design, "pilot" if plan.is_pilot else "run"
     lines = [
         f"{plan.measure}, planned from {source} {plan.audit_run_id}",
@@ -77,7 +80,7 @@ def lines_of_plan(plan: DesignPlan) -> list[str]:
 
 
 def lines_of_few_samples(few: FewSamples) -> list[str]:
-    """Returns what two nights of few samples tell apart, on what assumption, and a table by wordings."""
+    """Writes which difference two nights of few samples can find, on what assumption, and a table by wordings."""
     if few.audit_run_id is None:
         cells = "with answers that vary as much as they can"
     else:

@@ -23,7 +23,7 @@ __all__ = ["app", "cards", "evidence", "main", "nights", "questions", "repairs",
 
 INTERRUPTED = 130
 CONTINUED = {"run", "nightly", "serve", "import", "rebuild", "try", "compare", "annotate", "erase"}
-"""Commands that land something, and go on with it where they are run again."""
+"""Commands that land something, and go on with it when they are run again."""
 _OPTION = re.compile(r"--[\w-]+(=|\Z)")
 SHARED_VALUES = ("--warehouse", "--registry")  # accepted before or after the command
 SHARED_FLAGS = ("--json", "--quiet", "--debug")
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def hoisted(arguments: list[str]) -> list[str]:
-    """Returns the arguments with the shared options moved before the command; what follows `--` stays.
+    """Moves the shared options before the command; what follows `--` stays.
 
     A query that begins with a comment, which looks like an option, is put behind `--`.
     """
@@ -112,7 +112,7 @@ class _NoPandas:
 
 @contextlib.contextmanager
 def sparing_pandas() -> Iterator[None]:
-    """Hides pandas meanwhile from whatever would import it by the way."""
+    """Hides pandas for the block from code that would import it without a need."""
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:

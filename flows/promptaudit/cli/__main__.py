@@ -1,4 +1,4 @@
-"""`python -m promptaudit.cli` is `promptaudit`."""
+"""Runs `promptaudit` as `python -m promptaudit.cli`."""
 
 from promptaudit.cli import main
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from promptaudit.warehouse import Warehouse
 
 DEFAULT_AUDIT = "quickstart"
-WIDTH = 80  # of what no terminal shows
+WIDTH = 80  # columns if stdout is no terminal
 
 app = typer.Typer(
     name="promptaudit",
@@ -52,7 +52,7 @@ StrategyOption = Annotated[str | None, typer.Option(help="Take this strategy alo
 
 @dataclass(slots=True)
 class State:
-    """Options shared by all commands."""
+    """Holds the options that all commands share."""
 
     warehouse: Path | None = None
     registry: tuple[Path, ...] = ()
@@ -63,24 +63,24 @@ class State:
     options: str = ""  # of the cards' folders and the warehouse's file, put at the end of a proposed command
 
     def settings(self, **given: float | None) -> Settings:
-        """Returns the settings: the options over the environment."""
+        """Reads the settings: the command's options go before the environment."""
         from promptaudit.system.settings import settings_of
 
         return settings_of(self.warehouse, self.registry, **given)
 
     def load(self, **given: float | None) -> tuple[Settings, Registry]:
-        """Returns the settings and the registry they name."""
+        """Reads the settings and loads the registry that they name."""
         from promptaudit.system.settings import registry_of
 
         settings = self.settings(**given)
         return settings, registry_of(settings)
 
     def text(self, given: str | None) -> str | None:
-        """Returns how much of texts is shown: what an option says, else the setting of the place; None is the default."""
+        """Decides how much of texts is shown: by an option, else by the setting of the place; None is the default."""
         return given or self.settings().text
 
     def progress(self) -> Progress:
-        """Returns where to say what goes on."""
+        """Makes the progress that says what goes on."""
         from promptaudit.system.display.progress import Progress
 
         return Progress(quiet=self.quiet, may_ask=not self.as_json)
@@ -103,14 +103,14 @@ def show(result: object, text: str | None = None) -> None:
 
 
 def console(width: int) -> Console:
-    """Returns a console on stdout, as wide as the terminal, or `width` columns where there is none."""
+    """Makes a console on stdout, as wide as the terminal, or `width` columns without one."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else width)
 
 
 def show_closing(warehouse: Warehouse, audit_run_id: str) -> None:
-    """Writes what is worst of a published run, an example and the next command; nothing where JSON is asked for."""
+    """Writes what is worst of a published run, an example and the next command; nothing if JSON is asked for."""
     if state.as_json:
         return
     from promptaudit.report.summary import summary_of

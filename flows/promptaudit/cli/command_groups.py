@@ -18,7 +18,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Prove a figure": ("trace", "verify", "cite"),
     "Keep nights and files": ("serve", "deploy", "rehearse", "rebuild", "erase"),
 }
-"""Every command once, in the order in which it is listed."""
+"""Lists every command once, in the order of `--help`."""
 _MOST = 1000  # characters of a sentence, so that none is cut
 _WIDTH = max(len(name) for names in GROUPS.values() for name in names)
 

@@ -12,7 +12,7 @@ import typer
 from promptaudit.cli.app import RunName, app, console, show, state
 from promptaudit.warehouse import Warehouse
 
-WIDTH = 160  # of a tree that no terminal shows
+WIDTH = 160  # columns of a tree if stdout is no terminal
 PROMPTS = 200  # answers whose prompts are put together for a tree, which draws a few
 
 

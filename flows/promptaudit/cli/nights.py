@@ -24,7 +24,7 @@ from promptaudit.cli.app import (
 from promptaudit.registry.errors import UsageError
 from promptaudit.warehouse import Warehouse
 
-WIDTH = 130  # of a table that no terminal shows
+WIDTH = 130  # columns of a table if stdout is no terminal
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The steps of a night that follow its run: compare, report, check, tell, publish. Taking one again finds what it has done."""
+"""Takes the steps after a night's run: compare, report, check, tell, publish. Each finds what it did before."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _DERIVED = "select audit_run_id from marts.rpt_audit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightResult:
-    """What came of a night, and whether somebody was told."""
+    """Sums up a night: its run, comparisons, gate and alarms, and the message that was sent."""
 
     audit_run_id: str
     audit_id: str
-    is_repeated: bool  # this night had been measured and told before: nothing was asked
+    is_repeated: bool  # this night was measured and its message sent before: nothing was asked
     run: RunResult
     comparison_ids: tuple[str, ...]
     verdicts: Mapping[str, int]  # of its figures against normal nights
@@ -61,28 +61,28 @@ class NightResult:
 
     @encoded_property
     def exit_code(self) -> int:
-        """Returns the gate's exit code, 0, 1 or 3; 0 without a gate. It is 3 where the gate passes and figures are missing."""
+        """Gives the gate's exit code, 0, 1 or 3, and 0 without a gate. In place of 0 it is 3 if figures are missing."""
         return (self.check.exit_code if self.check.rules or self.check.blocked else 0) or self.run.exit_code
 
     @encoded_property
     def n_raised(self) -> int:
-        """Returns how many alarms the night raised."""
+        """Counts the alarms that the night raised."""
         return len(self.changes.raised)
 
     @encoded_property
     def n_standing(self) -> int:
-        """Returns how many earlier alarms stand."""
+        """Counts the earlier alarms that stand."""
         return len(self.changes.standing)
 
     @encoded_property
     def n_recovered(self) -> int:
-        """Returns how many alarms are over."""
+        """Counts the alarms that are over."""
         return len(self.changes.recovered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightContext:
-    """What all steps of a night need."""
+    """Holds what all steps of a night need."""
 
     settings: Settings
     card: AuditCard
@@ -92,7 +92,7 @@ class NightContext:
 
     @property
     def warehouse(self) -> Warehouse:
-        """Returns the warehouse of the night."""
+        """Gives the warehouse of the night."""
         return Warehouse(self.settings.warehouse)
 
     def locked(self) -> AbstractContextManager[None]:
@@ -106,7 +106,7 @@ class NightContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterRun:
-    """A night whose run has ended. `at` is when the gate is asked: None for now."""
+    """Describes a night whose run has ended. `at` is the time at which the gate is asked; None is now."""
 
     context: NightContext
     audit_run_id: str
@@ -114,18 +114,18 @@ class AfterRun:
 
     @property
     def warehouse(self) -> Warehouse:
-        """Returns the warehouse of the night."""
+        """Gives the warehouse of the night."""
         return self.context.warehouse
 
     @property
     def progress(self) -> Progress:
-        """Returns where the night says what begins."""
+        """Gives the progress in which the night says what begins."""
         return self.context.progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightComparison:
-    """What a night is held against, and what came of that: comparisons, its figures against normal nights, its states."""
+    """Holds what a night is compared with, and the comparisons, its figures against normal nights and its states."""
 
     against: Mapping[str, Against]
     comparison_ids: tuple[str, ...]
@@ -136,7 +136,7 @@ class NightComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmOutcome:
-    """What changed in the alarms, and what people were told of it; no message where there is nothing to tell."""
+    """Holds what changed in the alarms and the message about it; the message is None if there is nothing to say."""
 
     changes: Changes
     message: Message | None
@@ -191,7 +191,7 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page:
         baselines = [each for each in compared.figures if compared.against[each.base_run_id] == "baseline"]
         dearer = [each for each in compared.figures if each not in baselines and each.measure in COSTS]
         of_baselines, verdicts = problems_of(baselines)
-        # groups that tonight's own rule holds against the same pinned night are told by that rule
+        # where tonight's own rule holds a group against the same pinned night, that rule tells of it
         of_rule = {(*each.group, each.normal_run_id) for each in compared.night if each.is_pinned}
         of_baselines = [
             each
@@ -235,7 +235,7 @@ def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, tol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What the steps that follow a night's run made."""
+    """Holds what the steps that follow a night's run made."""
 
     compared: NightComparison
     page: Path
@@ -244,7 +244,7 @@ class Ending:
     n_retired: int
 
     def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
-        """Returns what came of the night whose run ended so."""
+        """Sums up the night that ended so, with the result of its run."""
         verdicts = Counter(figure.verdict for figure in self.compared.night)
         states = Counter(group.state for group in self.compared.states)
         return NightResult(
@@ -264,7 +264,7 @@ class Ending:
 
 
 class Steps(NamedTuple):
-    """The steps that follow a night's run: the functions, or tasks of Prefect in their places."""
+    """Lists the steps that follow a night's run: the functions, or Prefect tasks in their place."""
 
     compare: Callable[[AfterRun, object], NightComparison] = compare
     report: Callable[[AfterRun, NightComparison], Path] = report
@@ -277,7 +277,7 @@ FUNCTIONS = Steps()
 
 
 def finish(after: AfterRun, steps: Steps = FUNCTIONS, asked: object = None) -> Ending:
-    """Takes the steps that follow a night's run, in their order; `asked` is what the run's own steps made, if taken now."""
+    """Takes the steps that follow a night's run, in order; `asked` is what the run's own steps made, if taken now."""
     compared = steps.compare(after, asked)
     page = steps.report(after, compared)
     outcome = steps.gate(after, compared)
@@ -287,7 +287,6 @@ def finish(after: AfterRun, steps: Steps = FUNCTIONS, asked: object = None) -> E
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:
-    """Returns the runs tonight is compared with, and as what: the newest normal nights, and the pinned baselines."""
     pinned = [row["audit_run_id"] for row in warehouse.read(sql("nightly", "baselines"), audit=audit_id, run=run)]
     bases: dict[str, Against] = dict.fromkeys(pinned, "baseline")
     for row in warehouse.read(sql("nightly", "normal_nights"), run=run):
@@ -300,7 +299,7 @@ def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Agai
 
 
 def _inside(warehouse: Warehouse, run: str, card: AuditCard) -> list[Pair]:
-    """Returns what the gate holds against another model or strategy of the same run."""
+    # what the gate holds against another model or strategy of the same run
     rows = warehouse.read("select model_id, task_id, strategy from marts.rpt_audit where audit_run_id = $run", run=run)
     groups = [(row["model_id"], row["task_id"], row["strategy"]) for row in rows]
     wanted = dict.fromkeys(pair for rule in parse_gate(card.gate) for pair in pairs_inside(rule, groups))
@@ -308,7 +307,7 @@ def _inside(warehouse: Warehouse, run: str, card: AuditCard) -> list[Pair]:
 
 
 def _gate_problems(gate: GateResult) -> list[Problem]:
-    """Returns the rules that failed or could not be measured, a problem a row; one of a rule without rows."""
+    # a problem for each row that failed or could not be measured, or one for a rule without such rows
     kinds: dict[str, Literal["gate", "unmeasured"]] = {"failed": "gate", "unmeasured": "unmeasured"}
     problems = []
     for rule in gate.rules:
@@ -318,7 +317,7 @@ def _gate_problems(gate: GateResult) -> list[Problem]:
         rows = [row for row in rule.rows if row.state == rule.outcome]
         problems += [
             Problem(
-                # why a figure moved is told with its alarm
+                # the figure's alarm says why it moved
                 kind=kind,
                 summary=figures_of(replace(row, reason=None, moved=None, what_changed=None)),
                 reason=None if row.cause is not None else row.reason,

@@ -1,4 +1,4 @@
-"""What people see of a night on the server of Prefect: how far it is, its figures, its gate, where its report is."""
+"""Shows a night on the server of Prefect: how far it is, its figures, its gate, where its report is."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
-STEPS = 7  # of a night: five of its run, the comparison, and what is told
+STEPS = 7  # of a night: five of its run, the comparison, and the message
 
 
 class Bar(Progress):
-    """Says the steps of a night in its logs, and how far it is in a progress artifact; answers are shown in neither."""
+    """Says the steps of a night in its logs, and how far it is in a progress artifact. Answers are shown in neither."""
 
     def __init__(self, info: Callable[[str], None], warning: Callable[[str], None]) -> None:
         super().__init__(quiet=True)
@@ -38,7 +38,10 @@ class Bar(Progress):
         self._bar = self.show(lambda: create_progress_artifact(0.0, key="night", description="how far the night is"))
 
     def show(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever Prefect gives
-        """Asks Prefect's server to keep something; None where it does not: that fails no night, and is not waited for again."""
+        """Asks Prefect's server to keep something; returns None if it does not.
+
+        The night goes on without it, and after an outage the server is not asked again.
+        """
         if self.is_away:
             return None
         try:
@@ -49,14 +52,14 @@ class Bar(Progress):
             return None
 
     def step(self, text: str) -> None:
-        """Says a line, and moves the bar one step."""
+        """Logs a line and moves the bar one step."""
         self._info(text)
         self.heard(text)
         self._n_steps += 1
         self._move(100 * min(self._n_steps, STEPS - 1) / STEPS)
 
     def warn(self, text: str) -> None:
-        """Says in the log that there is a warning, and in the worker's own output what."""
+        """Logs that there is a warning, and writes the warning itself to the worker's own output."""
         self._warning("a warning, which the worker's output has whole")
         super().warn(text)
 
@@ -70,7 +73,7 @@ class Bar(Progress):
 
 
 def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
-    """Shows the scorecard, what differs from earlier runs, the gate and where the report is, as artifacts of the run."""
+    """Shows the scorecard, what differs from earlier runs, the gate and where the report is as artifacts of the run."""
     warehouse, key = Warehouse(settings.warehouse), key_of(result.audit_id)
     bar.show(
         lambda: create_table_artifact(
@@ -102,7 +105,6 @@ def show_artifacts(settings: Settings, result: NightResult, bar: Bar) -> None:
 
 
 def _show_page(bar: Bar, key: str, about: str, link: str) -> None:
-    """Shows where a page is, as a link where it is served."""
     if not link.startswith("file:"):
         bar.show(lambda: create_link_artifact(link, about, key=key, description=about))
     else:  # no page of a server may link to a file
@@ -111,7 +113,7 @@ def _show_page(bar: Bar, key: str, about: str, link: str) -> None:
 
 
 def _is_outage(error: BaseException | None) -> bool:
-    """Returns whether an error came of a server that did not answer in all the tries of Prefect's client, rather than refused."""
+    # a server that did not answer in all the tries of Prefect's client, rather than refused
     while error is not None and not isinstance(error, httpx.TransportError):
         error = error.__cause__
     return error is not None
@@ -133,5 +135,5 @@ def _rounded(value: float | None) -> float | None:
 
 
 def key_of(name: str) -> str:
-    """Returns a name as Prefect takes keys: lower case letters, digits and dashes."""
+    """Writes a name as Prefect takes keys: lower case letters, digits and dashes; `audit` if none are left."""
     return "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-") or "audit"

@@ -1,7 +1,7 @@
-"""Makes Prefect's automations of nights: they mark a dead night as crashed, and tell people of a late, crashed or missed one.
+"""Makes Prefect's automations of nights: they mark a dead night as crashed, and report a late, crashed or missed one.
 
-The server acts by itself, with the notification blocks that audit cards name: it tells people although every worker is gone. The
-addresses in those blocks are the server's own; a card and a deployment know their names alone.
+The server acts by itself, with the notification blocks that audit cards name: it tells people although every worker is
+gone. The addresses in those blocks are the server's own; a card and a deployment hold only the names of blocks.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from prefect.exceptions import ObjectNotFound
 from promptaudit.registry.errors import UsageError
 
 HEARTBEAT_S, SILENCE = 60, timedelta(minutes=15)
-"""How often a night tells the server that it lives, and after how long without that it is marked as crashed."""
+"""The seconds between signs of life of a night, and how long after the last one the night is marked as crashed."""
 LATE_BY = timedelta(minutes=15)
-"""How long after its time a night that no worker took is told of."""
+"""How long after its time people hear of a night that no worker took."""
 DEAD = "promptaudit: a night that gives no sign of life"
 SUBJECT = "promptaudit: the night of {{ deployment.name }} is {{ flow_run.state.name }}"
-"""A template of Prefect's own variables, as BODY is; what a card says never stands in one."""
+"""A template of Prefect's own variables, as BODY is; no text of a card ever stands in one."""
 BODY = """\
 {{ flow_run.state.message }}
 run {{ flow_run.name }}: {{ flow_run|ui_url }}
@@ -35,7 +35,7 @@ EVERY_RUN = {"prefect.resource.id": ["prefect.flow-run.*"]}
 
 
 def blocks_of(client: SyncPrefectClient, audit_id: str, names: Sequence[str]) -> list[UUID]:
-    """Returns the ids of the notification blocks that an audit's card names.
+    """Looks up the ids of the notification blocks that an audit's card names.
 
     Raises:
         UsageError: the server has no such block, or it notifies nobody.
@@ -56,7 +56,7 @@ def blocks_of(client: SyncPrefectClient, audit_id: str, names: Sequence[str]) ->
 
 
 def marks_dead(tag: str) -> AutomationCore:
-    """Returns the automation that marks a night as crashed whose process is gone, so that the next one need not wait for it."""
+    """Makes the automation that marks a night without a living process as crashed, so that the next need not wait."""
     minutes = int(SILENCE.total_seconds() // 60)
     return AutomationCore(
         name=DEAD,
@@ -76,7 +76,7 @@ def marks_dead(tag: str) -> AutomationCore:
 
 
 def tells(audit_id: str, deployment_id: UUID, blocks: Sequence[UUID]) -> list[AutomationCore]:
-    """Returns the automations that tell of an audit's nights through some blocks: of one that is late, and of one that broke."""
+    """Makes the automations that report a late and a broken night of an audit through notification blocks."""
     of_audit = {
         "match": ResourceSpecification(EVERY_RUN),
         "match_related": _related("deployment", f"prefect.deployment.{deployment_id}"),
@@ -106,17 +106,17 @@ def tells(audit_id: str, deployment_id: UUID, blocks: Sequence[UUID]) -> list[Au
 
 
 def late_of(audit_id: str) -> str:
-    """Returns the name of the automation that tells of a late night."""
+    """Names the automation that reports a late night."""
     return f"promptaudit: a late night of {audit_id}"
 
 
 def broken_of(audit_id: str) -> str:
-    """Returns the name of the automation that tells of a night that crashed, hung or was missed."""
+    """Names the automation that reports a night that crashed, hung or was missed."""
     return f"promptaudit: a broken night of {audit_id}"
 
 
 def apply(client: SyncPrefectClient, wanted: Mapping[str, AutomationCore | None]) -> None:
-    """Makes each automation as it is wanted, by its name, and deletes one that is None."""
+    """Makes or updates each automation by its name, and deletes one that is None."""
     for name, automation in wanted.items():
         there = client.read_automations_by_name(name)
         if automation is None:

@@ -1,4 +1,4 @@
-"""Plays the working days of two weeks of a small audit, with an incident in the second, for whoever has no nights yet."""
+"""Plays the working days of two weeks of a small audit, with an incident in the second, for people without nights."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CARDS = {
 }
 BAD = (6, 7)  # of the ten nights, counted from 0
 SATURDAY = 5
-NOISE = 0.02  # of the answers are others each night, as a model's at a temperature are
+NOISE = 0.02  # of the answers differ each night, as a model's at a temperature do
 INCIDENT = Fault(lose=6)
 ANSWERS = "select prediction_id, sample_id, prompt_variant_id, true as is_right from raw.predictions order by all"
 
@@ -44,10 +44,11 @@ ANSWERS = "select prediction_id, sample_id, prompt_variant_id, true as is_right 
 def demonstrate(
     settings: Settings, progress: Progress, folder: Path | None, on_night: Callable[[RehearsedNight], None]
 ) -> Rehearsal:
-    """Asks a model that needs no network once, makes two weeks of its answers, and goes through their nights one by one.
+    """Asks a model that needs no network once, makes two weeks of its answers, and goes through them night by night.
 
-    Each night other answers differ by chance, and on two of them some samples get answers that are wrong. `on_night` is told of
-    each. The nights and their pages stay in the folder, or in a temporary one. Raises UsageError where the folder is in use.
+    Each night other answers differ by chance, and on two of them some samples get answers that are wrong. `on_night` is
+    called with each. The nights and their pages stay in the folder, or in a temporary one. Raises UsageError if the
+    folder is in use.
     """
     with kept_apart(), guarded(), place_for(folder or Path(tempfile.mkdtemp(prefix="promptaudit-"))) as place:
         for name, text in CARDS.items():
@@ -89,7 +90,7 @@ def demonstrate(
 
 
 def _land(warehouse: Warehouse, first: str) -> list[Copy]:
-    """Lands the nights of two weeks as copies of the run that was asked, which is no night itself."""
+    # the run that was asked is no night itself: it is closed as failed
     days = [day for ago in reversed(range(14)) if (day := now() - timedelta(days=ago)).weekday() < SATURDAY]
     answers = rows_as(Answer, warehouse.read(ANSWERS))
     incident = incident_of(INCIDENT, answers)
@@ -111,7 +112,7 @@ def _land(warehouse: Warehouse, first: str) -> list[Copy]:
 
 
 def _night(context: NightContext, copy: Copy) -> RehearsedNight:
-    """Returns what a night tells whose figures are derived; it is compared with no single night, which costs most of a night."""
+    # it is compared with no single night, which takes most of the time of a night
     warehouse, run = context.warehouse, copy.audit_run_id
     states = tuple(rows_as(NightState, warehouse.read(sql("nightly", "states"), run=run)))
     figures = tuple(map(NightFigure.of, warehouse.read(sql("nightly", "night"), run=run)))

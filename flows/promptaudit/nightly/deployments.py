@@ -43,7 +43,7 @@ from promptaudit.system.settings import SILENT
 
 TAG = "promptaudit"
 POOLS: dict[str, int | None] = {"api": None, "gpu": 1}
-"""The work pools, and how many runs each takes at once: any number, or one."""
+"""The work pools, and how many runs each takes at once; None is any number."""
 NIGHT = {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_S)}
 HEADER = """\
 # Deployments of the nightly flow, an audit each, as `promptaudit deploy AUDIT... --output FILE` writes them from the cards.
@@ -55,7 +55,7 @@ HEADER = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """What a server has after the nights of audits were deployed."""
+    """Lists what a server has after the nights of audits were deployed."""
 
     url: str  # without a password
     deployments: tuple[dict[str, Any], ...]  # name, parameters, work pool and schedules, as in a prefect.yaml
@@ -65,7 +65,7 @@ class Deployment:
 
 
 def project_of(registry: Registry, audit_ids: list[str]) -> dict[str, Any]:
-    """Returns the audits' deployments as a prefect.yaml has them; raises every error of their cards."""
+    """Describes the audits' deployments as a prefect.yaml does; raises every error of their cards."""
     raise_all(error for audit_id in audit_ids for error in check_audit(registry, audit_id).errors)
     return {
         "name": "promptaudit",
@@ -81,7 +81,7 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
     card = registry.audit(audit_id)
     is_by_gpu = any(registry.model(model_id).is_by_vllm for model_id in registry.models_of(audit_id))
     pool = "gpu" if is_by_gpu else "api"
-    # a slug keeps one schedule through every deployment anew
+    # the slug keeps this the same schedule when the night is deployed again
     schedule = {"slug": "nightly", "cron": card.schedule, "timezone": "UTC", "active": True}
     return {
         "name": audit_id,
@@ -89,7 +89,7 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
         "entrypoint": "promptaudit.nightly.flow.nightly",
         "parameters": {"audit_id": audit_id, "warehouse": None},
         "schedules": [] if card.schedule is None else [schedule],
-        # a night that is late waits and is held; cancelled, it would be a night without figures
+        # a late night waits and is then held; if it were cancelled, the night would have no figures
         "concurrency_limit": {"limit": 1, "collision_strategy": "ENQUEUE"},
         "work_pool": {"name": pool, "job_variables": {"env": NIGHT | OWN_CODE}},
         "tags": [TAG, audit_id],
@@ -97,13 +97,12 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
 
 
 def _pools_of_askers(registry: Registry, audit_ids: list[str]) -> list[str]:
-    """Returns the work pools that the cards of audits name for their askers."""
     pools = {registry.audit(audit_id).askers.work_pool for audit_id in audit_ids}
     return sorted(pool for pool in pools if pool is not None)
 
 
 def server_url() -> str:
-    """Returns the address that PREFECT_API_URL has of a server; raises UsageError where it has none."""
+    """Reads the address of Prefect's server, as PREFECT_API_URL has it; raises UsageError if it has none."""
     url = get_current_settings().api.url
     if not url:
         msg = "PREFECT_API_URL names no server; start one with `prefect server start` and set it"
@@ -117,12 +116,14 @@ def write_project(registry: Registry, audit_ids: list[str], path: Path) -> Path:
 
 
 def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
-    """Makes what the audits' nights need on the server of PREFECT_API_URL; called again, it changes what differs from the cards.
+    """Makes what the audits' nights need on the server of PREFECT_API_URL.
 
-    Pools, limits and job variables that are there stay as an operator has set them; the automations are set anew.
+    What differs from the cards is changed, but pools, limits and job variables that are there stay as an operator has
+    set them; the automations are set anew.
 
     Raises:
-        UsageError: no server is named, it does not take something, or it has no notification block that a card names.
+        UsageError: no server is named, it does not take something, or it lacks a notification block or work pool that a
+            card names.
     """
     project = project_of(registry, audit_ids)
     url = server_url()
@@ -162,7 +163,6 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
 
 @contextmanager
 def _server() -> Iterator[SyncPrefectClient]:
-    """Yields a client of the server; raises UsageError, which quotes nothing, where it does not take something."""
     try:
         with get_client(sync_client=True) as client:
             yield client
@@ -174,7 +174,7 @@ def _server() -> Iterator[SyncPrefectClient]:
 
 
 def _automations(client: SyncPrefectClient, blocks: Mapping[str, Sequence[UUID]]) -> dict[str, AutomationCore | None]:
-    """Returns by name the automations of audits, whose blocks are told; None for those of an audit that names none any more."""
+    # by name; None for an audit that names no block any more, whose automations are deleted
     wanted: dict[str, AutomationCore | None] = {DEAD: marks_dead(TAG)}
     for audit_id, told in blocks.items():
         wanted |= dict.fromkeys((late_of(audit_id), broken_of(audit_id)))
@@ -185,13 +185,13 @@ def _automations(client: SyncPrefectClient, blocks: Mapping[str, Sequence[UUID]]
 
 
 def _bare(url: str) -> str:
-    """Returns an address without the password that stands in it."""
+    # without the password that may stand in an address
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _refuse_unknown_pool(client: SyncPrefectClient, name: str) -> None:
-    """Raises UsageError where the server has no such work pool: its type is an operator's choice."""
+    # a work pool of askers is not made here, since its type is an operator's choice
     names = [pool.name for pool in client.read_work_pools()]
     if name not in names:
         msg = f"askers.work_pool: the server has no work pool '{name}'{nearest(name, names)}"
@@ -199,12 +199,11 @@ def _refuse_unknown_pool(client: SyncPrefectClient, name: str) -> None:
 
 
 def _names(project: Mapping[str, Any]) -> list[str]:
-    """Returns the deployments of a project as Prefect names them: `nightly/quickstart`."""
+    # as Prefect names deployments: `nightly/quickstart`
     return [f"{each['entrypoint'].rpartition('.')[2]}/{each['name']}" for each in project["deployments"]]
 
 
 def _job_variables(client: SyncPrefectClient, name: str) -> dict[str, Any]:
-    """Returns the job variables that a deployment has on the server; none of one that is not there."""
     try:
         return dict(client.read_deployment_by_name(name).job_variables or {})
     except ObjectNotFound:
@@ -212,10 +211,8 @@ def _job_variables(client: SyncPrefectClient, name: str) -> dict[str, Any]:
 
 
 def _set_job_variables(client: SyncPrefectClient, name: str, kept: Mapping[str, Any]) -> None:
-    """Puts job variables over those of a deployment, and beside the variables of ours in its environment the others.
-
-    They go there and not through `prefect deploy`, which would put the secret of a block in the place of its name.
-    """
+    # what an operator had set goes over the deployment's own, except for our variables of its environment;
+    # through `prefect deploy` the secret of a block would be put in the place of its name
     deployed = client.read_deployment_by_name(name)
     now: Mapping[str, Any] = deployed.job_variables or {}
     others = kept.get("env")
@@ -232,7 +229,6 @@ def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> Non
 
 
 def _deploy(project: dict[str, Any]) -> None:
-    """Calls `prefect deploy` in an empty folder."""
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(_yaml(project), encoding="utf-8")

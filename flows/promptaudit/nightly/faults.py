@@ -1,4 +1,4 @@
-"""The faults that a rehearsal puts into copies of recorded nights, and how such a copy lands."""
+"""Defines the faults that a rehearsal puts into copies of recorded nights, and lands such copies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COPIED = (
     "judge_controls",
     "verdicts",
 )
-"""What a run asks and is answered; not what was made of it, nor what people said of it."""
+"""Tables of what a run asks and is answered; not what was made of it, nor what people said of it."""
 LAND = "insert into raw.{0} by name select * replace ({1}) from raw.{0} where audit_run_id = $source"
 WITHOUT = (
     "delete from raw.verdicts where audit_run_id = $run "
@@ -39,7 +39,7 @@ WITHOUT = (
 
 
 class Copy(NamedTuple):
-    """A run that is a copy of another one's answers, as of another night."""
+    """Names a run that copies another run's answers, as of another night."""
 
     source: str
     audit_run_id: str
@@ -48,10 +48,10 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One fault, which lasts from its first night on; without any the copies stay as they are.
+    """Describes one fault, which lasts from its first night on; without any the copies stay as they are.
 
-    lose: so many samples that were right get another sample's answer under every wording.
-    shift: by so much, below 0, fall the right answers, others each night.
+    lose: this many samples that were right get another sample's answer under every wording.
+    shift: this share of the right answers, written below 0, is wrong, others each night.
     breaks_wording: the answers to one wording are empty.
     swaps_judge: another model rules in the judges' place, and turns one ruling in four.
     """
@@ -62,7 +62,7 @@ class Fault:
     swaps_judge: bool = False
 
     def __str__(self) -> str:
-        """Returns it in words."""
+        """Says the fault in words."""
         if self.lose:
             return f"{self.lose} samples lost under every wording" if self.lose > 1 else "1 sample lost"
         if self.shift:
@@ -73,7 +73,7 @@ class Fault:
 
 
 def fault_of(*, lose: int | None, shift: float | None, breaks_wording: bool, swaps_judge: bool) -> Fault | None:
-    """Returns the fault of a command's options, None where they name none; raises UsageError for several, and a wrong shift."""
+    """Makes the fault of a command's options, None without any; raises UsageError for several or a wrong shift."""
     if (lose is not None) + (shift is not None) + breaks_wording + swaps_judge > 1:
         msg = "--lose, --shift, --break-wording and --swap-judge: name one of them"
         raise UsageError(msg)
@@ -85,7 +85,7 @@ def fault_of(*, lose: int | None, shift: float | None, breaks_wording: bool, swa
 
 
 class Answer(NamedTuple):
-    """An answer of the night that is copied, and whether it is right."""
+    """Holds an answer of the night that is copied, and whether it is right."""
 
     prediction_id: str
     sample_id: str
@@ -95,14 +95,14 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """A fault with the samples, or the wording, that it strikes on all its nights."""
+    """Holds a fault with the samples, or the wording, that it strikes on all its nights."""
 
     fault: Fault
     sample_ids: frozenset[str] = frozenset()
     prompt_variant_id: str | None = None
 
     def struck(self, answers: Sequence[Answer], night: int) -> list[str]:
-        """Returns the ids of the answers of a night, counted from 0 on which it begins, that are not as they were recorded."""
+        """Picks the ids of the answers of a night that change. `night` counts from 0, on which the incident begins."""
         if self.fault.shift:
             right = [answer.prediction_id for answer in answers if answer.is_right]
             draw = random.Random(SEED + night)  # noqa: S311 - no secret
@@ -115,9 +115,9 @@ class Incident:
 
 
 def incident_of(fault: Fault, answers: Iterable[Answer]) -> Incident:
-    """Chooses what a fault strikes: samples that are right in most of their answers, the most right first, or a wording.
+    """Chooses what a fault strikes: a wording, or samples that are right in most of their answers, most right first.
 
-    Raises UsageError where fewer such samples are there than are to be lost.
+    Raises UsageError if there are fewer such samples than are to be lost.
     """
     draw = random.Random(SEED)  # noqa: S311 - no secret
     rights: dict[str, list[bool]] = defaultdict(list)
@@ -136,7 +136,7 @@ def incident_of(fault: Fault, answers: Iterable[Answer]) -> Incident:
 
 
 def land_copy(con: Connection, copy: Copy) -> None:
-    """Lands what a run asked and was answered once more, as an open run of another night."""
+    """Lands what a run asked and was answered a second time, as an open run of another night."""
     of_run = {"source": copy.source, "run": copy.audit_run_id}
     opened = "$run as audit_run_id, 'running' as state, $at as started_at, null as finished_at, null as flow_run_id"
     con.execute(LAND.format("audit_runs", opened), of_run | {"at": copy.started_at})
@@ -145,7 +145,7 @@ def land_copy(con: Connection, copy: Copy) -> None:
 
 
 def exchange(con: Connection, copy: Copy, wrong: Collection[str], *, seed: str = "", to_nothing: bool = False) -> None:
-    """Puts other samples' answers, or empty ones, in the place of answers of a copy; its judges, if any, rule against them."""
+    """Replaces answers of a copy by other samples' answers, or by empty ones; its judges, if any, rule against them."""
     values = {
         "run": copy.audit_run_id,
         "source": copy.source,
@@ -163,7 +163,7 @@ def exchange(con: Connection, copy: Copy, wrong: Collection[str], *, seed: str =
 
 
 def land_faulty(warehouse: Warehouse, copy: Copy, incident: Incident, answers: Sequence[Answer], night: int) -> None:
-    """Lands a copy of a recorded night with an incident, of which it is night `night`, counted from 0."""
+    """Lands a copy of a recorded night with an incident. `night` counts from 0, on which the incident begins."""
     with warehouse.write() as con:
         con.execute("begin")
         land_copy(con, copy)

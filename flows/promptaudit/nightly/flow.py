@@ -1,7 +1,7 @@
-"""The night as a Prefect flow: its run is a flow of its own (`audit.flow`), and the steps that follow are tasks.
+"""Runs the night as a Prefect flow: its run is a flow of its own (`audit.flow`), and the steps that follow are tasks.
 
-Parameters, artifacts and logs hold ids and figures; nothing is pickled. The functions of the tasks, and their order, are in
-`nightly.after_run`.
+Parameters, artifacts and logs hold ids and figures; nothing is pickled. The functions of the tasks, and their order,
+are in `nightly.after_run`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from promptaudit.warehouse import Warehouse
 
 
 def tasks_of(warehouse: Warehouse) -> Steps:
-    """The steps that follow a night's run as tasks."""
+    """Makes tasks of the steps that follow a night's run."""
     return Steps(
         compare=step(task(**DERIVES), after_run.compare),
         report=step(task(**DERIVES), after_run.report),
@@ -48,7 +48,7 @@ def tasks_of(warehouse: Warehouse) -> Steps:
 
 
 def night_name() -> str:
-    """What a person calls a run of the flow: `nightly quickstart 2026-11-22`."""
+    """Names a run of the flow as a person would: `nightly quickstart 2026-11-22`."""
     parameters: dict[str, Any] = flow_run.parameters or {}
     return f"nightly {parameters.get('audit_id', '')} {datetime.now(UTC):%Y-%m-%d}"
 
@@ -111,7 +111,7 @@ def audit(
 
 
 def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | None, list[str]]:
-    """Returns the audit's card and its night's limits; no card where it cannot be read: the night tells what is wrong."""
+    # no card if it cannot be read: the night says what is wrong
     try:
         registry = registry_of(settings)
         return registry.audit(audit_id), limits_of(registry, audit_id)
@@ -120,7 +120,7 @@ def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | Non
 
 
 def _scheduled_at() -> datetime | None:
-    """Returns the time for which a schedule made this run, in UTC and without a zone; None of a run that somebody asked for."""
+    # in UTC and without a zone; None for a run that a person asked for
     context = FlowRunContext.get()
     if context is None or context.flow_run is None or not context.flow_run.auto_scheduled:
         return None
@@ -129,5 +129,5 @@ def _scheduled_at() -> datetime | None:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Returns whether Prefect may log it: a run that ended in a failed state of ours says so by that state, without a stack."""
+    # a run that ended in a failed state of ours says so by that state, without a stack
     return record.exc_info is None or not isinstance(record.exc_info[1], FailedRun)

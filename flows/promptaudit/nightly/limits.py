@@ -1,4 +1,4 @@
-"""The named limits of Prefect that a night holds: the warehouse, each provider, each GPU."""
+"""Holds the named limits of Prefect for a night: the warehouse, each provider, each GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect a
 
 @contextlib.contextmanager
 def hold_limits(limits: list[str], bar: Bar) -> Iterator[None]:
-    """Holds the named limits for the block, as far as the server has them; while it is away a night goes on without."""
+    """Holds the named limits for the block, as far as the server has them. While it is away a night goes on without."""
     places = concurrency(limits, lease_duration=LEASE_S, strict=False)
     with contextlib.ExitStack() as stack:
         bar.show(lambda: stack.enter_context(places))
@@ -29,7 +29,7 @@ def hold_limits(limits: list[str], bar: Bar) -> Iterator[None]:
 
 
 def limits_of(registry: Registry, audit_id: str) -> list[str]:
-    """Returns the named limits of a night: the warehouse, each provider, each GPU. Raises CardError."""
+    """Names the limits of a night: the warehouse, each provider, each GPU. Raises CardError."""
     names = {"warehouse"}
     cards = [registry.model(model_id) for model_id in registry.models_of(audit_id)]
     for card in cards:
@@ -41,7 +41,7 @@ def limits_of(registry: Registry, audit_id: str) -> list[str]:
 
 
 def _provider(host: str) -> str:
-    """Returns the name a provider goes by: `openai` of api.openai.com, an address or a plain host as it is."""
+    # `openai` for api.openai.com; an address or a plain host as it is
     labels = host.split(".")
     is_address = host.replace(".", "").isdigit()
     return "-".join(labels) if is_address or len(labels) < 2 else labels[-2]  # noqa: PLR2004 - a host and its domain

@@ -1,12 +1,13 @@
-"""One night of an audit: run, compare, check, report, tell. A killed night goes on where it was at its next start.
+"""Runs one night of an audit: run, compare, check, report, tell. A killed night goes on where it was at its next start.
 
-A night is begun with its run and finished when it has been told. What a start finds decides what it does:
+A night is begun with its run and finished once its message, if any, is sent. What a start finds decides what it does:
 
 - an unfinished run goes on as tonight's, while it is younger than the card's `max_age`;
-- tonight's complete run is not asked again: what its night still lacks is done, and what was told is not told twice. Where a
-  schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest night, until
-  half the time from its last step to the next night of the card's schedule, at most twelve hours;
-- a flow run of Prefect that is taken again goes on with the run that it began, however old; it is refused once a later one began;
+- tonight's complete run is not asked again: what its night still lacks is done, and no message is sent twice. Where a
+  schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest
+  night, until half the time from its last step to the next night of the card's schedule, at most twelve hours;
+- a flow run of Prefect that is taken again goes on with the run that it began, however old, unless the cards ask
+  something else by now; it is refused once a later run began;
 - an older night that was cut short in its last steps is finished first, and then tonight's begins.
 """
 
@@ -50,13 +51,13 @@ def night(
 ) -> NightResult:
     """Runs a whole night of an audit; its exit code is the gate's. `steps` are taken after its run.
 
-    `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None where a person did.
-    `new` asks everything again, once: a flow run of Prefect that is retried goes on with the run that it began. The heartbeat is
-    called when a run took place; an interrupted night goes on at its next start.
+    `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None if a person did. `new`
+    asks everything again, once: a flow run of Prefect that is retried goes on with the run that it began. The heartbeat
+    is called when a run took place; an interrupted night goes on at its next start.
 
     Raises:
         WarehouseLocked: another night works on the warehouse, and `lock_wait_s` seconds are over.
-        PromptauditError: whatever kept it from being measured, once that is told.
+        PromptauditError: whatever kept it from being measured, after a message about it.
     """
     code: int | None = None
     began: list[str] = []
@@ -83,7 +84,7 @@ def night(
                 _tell_unmeasured(settings, audit_id, began, error, progress)
                 raise
         code = result.exit_code
-    except WarehouseLocked:  # another night is at it, and says so itself
+    except WarehouseLocked:  # another night works on it, and reports itself
         raise
     except PromptauditError as error:
         code = error.exit_code
@@ -125,7 +126,7 @@ def _night(context: NightContext, registry: Registry, began: list[str], steps: S
 
 
 def _finish_older(context: NightContext, run: str, finished_at: datetime, steps: Steps) -> None:
-    """Compares, checks and tells a night that was cut short, as of when its run ended; tonight does not wait for its troubles."""
+    # as of when its run ended; a failure is a warning, so that tonight's night goes on
     context.progress.step(f"finishing the night of run {run}, which was interrupted")
     try:
         if not is_published(context.warehouse, run):
@@ -136,7 +137,7 @@ def _finish_older(context: NightContext, run: str, finished_at: datetime, steps:
 
 
 def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
-    """Tells that the night could not be measured, even where nothing can land; a run whose format gate failed is over."""
+    # the message is sent even if nothing can land; a night whose format gate failed is finished
     warehouse = Warehouse(settings.warehouse)
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
     lines = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)

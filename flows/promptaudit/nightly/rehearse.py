@@ -1,7 +1,7 @@
-"""Rehearses an audit's alarm: a fault in copies of recorded nights, and on which night its gate and messages would have told.
+"""Rehearses an audit's alarm: puts a fault into copies of recorded nights and finds the first night that tells of it.
 
-Nobody is asked and nothing is written to the warehouse: its published copy is copied, and the night is gone through there as
-`nightly` goes through one whose answers have landed.
+Nobody is asked and nothing is written to the warehouse: its published copy is copied, and each night is gone through
+there as `nightly` goes through one whose answers have landed.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from promptaudit.warehouse import Warehouse, now, rows_as
 from promptaudit.warehouse.sql import sql
 
 NIGHTS = 3
-"""Within so many nights of its beginning a fault has to be told."""
+"""How many nights a rehearsal has at most. A fault has to be noticed within so many nights of its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedNight:
-    """A night of a rehearsal: of which run it is a copy, what it is against normal nights, and what it would have told."""
+    """Describes a night of a rehearsal: the run it copies, its state against normal nights, its message if any."""
 
     audit_run_id: str
     copy_of: str
@@ -55,18 +55,18 @@ class RehearsedNight:
 
     @encoded_property
     def title(self) -> str | None:
-        """Returns the title of the night's message; None without one."""
+        """Gives the title of the night's message; None without one."""
         return None if self.told is None else self.told.title
 
     @encoded_property
     def message(self) -> str | None:
-        """Returns the text of that message."""
+        """Gives the text of the night's message; None without one."""
         return None if self.told is None else self.told.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What would have been told of a fault, and when; `n_before` of its nights are from before it."""
+    """Says which nights would have reported a fault. `n_before` of its nights are from before the fault."""
 
     audit_id: str
     fault: str
@@ -79,23 +79,26 @@ class Rehearsal:
 
     @encoded_property
     def told_on(self) -> int | None:
-        """Returns the first night that told, counted from 1 on which the fault begins; None where none did."""
+        """Gives the first night that tells, counted from 1, the night on which the fault begins; None if none does."""
         nights = enumerate(self.nights[self.n_before :], start=1)
         return next((number for number, night in nights if night.is_told), None)
 
     @property
     def night_told(self) -> RehearsedNight | None:
-        """Returns that night."""
+        """Gives the first night that tells; None if none does."""
         return None if self.told_on is None else self.nights[self.n_before + self.told_on - 1]
 
     @encoded_property
     def exit_code(self) -> int:
-        """Returns 0 where it was told, else 1."""
+        """Gives 0 if a night tells of the fault, else 1."""
         return int(self.told_on is None)
 
 
 class Recorded(NamedTuple):
-    """A model under a task and strategy on an audit's newest night; `runs` are its normal nights whose answers are here."""
+    """Describes a model under a task and strategy on an audit's newest night.
+
+    `runs` are its normal nights whose answers are in the warehouse and not in the archive.
+    """
 
     model_id: str
     task_id: str
@@ -107,17 +110,17 @@ class Recorded(NamedTuple):
 
     @property
     def is_ready(self) -> bool:
-        """Returns whether a fault that begins now would be held against enough normal nights."""
+        """Tells whether a fault that begins now would be compared with enough normal nights."""
         return self.state == "normal" and self.n_normal >= FULL_RULE and bool(self.runs)
 
     def key(self) -> Key:
-        """Returns what an alarm of it touches."""
+        """Makes the key that an alarm about this model, task and strategy touches."""
         return Key("regressed", self.model_id, self.task_id, self.strategy, None, None)
 
 
 @contextlib.contextmanager
 def kept_apart() -> Iterator[None]:
-    """Tells no lake, no receiver of events and no server of Prefect of what is done inside."""
+    """Switches off the lake, the events of lineage and Prefect for the block, by environment variables."""
     kept = dict(os.environ)
     try:
         for name in [each for each in os.environ if each.upper() in ("PROMPTAUDIT_LAKE", "PROMPTAUDIT_LINEAGE")]:
@@ -131,7 +134,10 @@ def kept_apart() -> Iterator[None]:
 
 @contextlib.contextmanager
 def place_for(folder: Path | None) -> Iterator[Path]:
-    """Yields the folder of a rehearsal, empty: the one that was named, else one that is gone afterwards."""
+    """Yields an empty folder for a rehearsal: the named one, or a temporary one that is deleted after the block.
+
+    Raises UsageError if the named folder is in use.
+    """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="promptaudit-") as temporary:
             yield Path(temporary)
@@ -144,7 +150,7 @@ def place_for(folder: Path | None) -> Iterator[Path]:
 
 
 def context_of(settings: Settings, card: AuditCard, audit_id: str, folder: Path) -> NightContext:
-    """Returns a night's context in a folder of its own, from which nobody is told and in which nothing is retired."""
+    """Makes a night's context in a folder of its own; such a night sends no message and retires nothing."""
     apart = dict.fromkeys(("notify", "heartbeat_url", "report_url", "lake", "lake_data", "spool"))
     return NightContext(
         settings=settings.model_copy(update={**apart, "warehouse": folder / "warehouse" / "audit.duckdb"}),
@@ -167,8 +173,8 @@ def rehearse(
 ) -> Rehearsal:
     """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one tells.
 
-    The fault is in one model under one task and strategy: of those that `chosen` names, by model_id, task_id and strategy, the
-    one with most right answers.
+    The fault is in one model under one task and strategy. `chosen` narrows the choice by model_id, task_id and
+    strategy; of what is left, the one with most right answers is struck, or the first if a judge is swapped.
 
     Raises:
         UsageError: the names, the folder or the fault do not fit what was recorded.
@@ -249,7 +255,7 @@ def _answers(warehouse: Warehouse, group: Recorded, run: str) -> list[Answer]:
 
 
 def _struck(warehouse: Warehouse, ready: list[Recorded], fault: Fault) -> tuple[Recorded, list[Answer]]:
-    """Returns who is struck, with the answers that the first night will be a copy of."""
+    # with the answers that the first night copies
     of_each = [(each, _answers(warehouse, each, (each.runs or [])[-NIGHTS:][0])) for each in ready]
     return (
         of_each[0] if fault.swaps_judge else max(of_each, key=lambda each: sum(answer.is_right for answer in each[1]))
@@ -257,7 +263,7 @@ def _struck(warehouse: Warehouse, ready: list[Recorded], fault: Fault) -> tuple[
 
 
 def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) -> RehearsedNight:
-    """Goes through a night whose answers have landed, and returns what it would have told of whom the fault strikes."""
+    # the answers of the night have landed; `is_told` is about what the fault strikes, not about other alarms
     run = AuditRun(
         warehouse=context.warehouse,
         audit_run_id=copy.audit_run_id,

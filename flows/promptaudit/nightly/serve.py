@@ -21,7 +21,10 @@ from promptaudit.system.settings import AUDIT_FOLDER, Settings
 
 
 def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progress: Progress) -> None:
-    """Serves the flow on the schedule of the audit's card until interrupted; a server of Prefect has to be there."""
+    """Serves the flow on the schedule of the audit's card until interrupted; a server of Prefect has to be there.
+
+    Raises CardError if the card has no schedule, UsageError if no server is named.
+    """
     raise_all(check_audit(registry, audit_id).errors)
     card = registry.audit(audit_id)
     if card.schedule is None:
@@ -37,16 +40,16 @@ def serve_nightly(settings: Settings, registry: Registry, audit_id: str, progres
         parameters={"audit_id": audit_id, "warehouse": str(settings.warehouse.resolve())},
         tags=[TAG, audit_id],
     )
-    os.environ[AUDIT_FOLDER] = str(Path.cwd())  # of its nights, whose processes start apart as well
+    os.environ[AUDIT_FOLDER] = str(Path.cwd())  # for its nights, whose processes start apart too
     with apart():
         asyncio.run(runner.start())
 
 
 class Server(Runner):
-    """Serves until interrupted: SIGTERM ends it, and the night it is in, as Ctrl-C does."""
+    """Serves until interrupted. SIGTERM ends it, and the night it is in, as Ctrl-C does."""
 
     def handle_sigterm(self, *_: object) -> None:
-        """Ends the night and leaves as Ctrl-C does; Prefect's own would wait for the night and leave with 0."""
+        """Ends the night and leaves as Ctrl-C does. Prefect's own handler would wait for the night and leave with 0."""
         for served in multiprocessing.active_children():
             served.terminate()
         signal.raise_signal(signal.SIGINT)

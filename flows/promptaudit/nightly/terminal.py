@@ -1,4 +1,4 @@
-"""A night and its deployments for people."""
+"""Writes a night and its deployments as lines for people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def lines_of(result: NightResult, options: str = "") -> list[str]:
-    """Returns everything a terminal shows of a night: its run, what it is against normal nights, the gate, what was told.
+    """Writes everything a terminal shows of a night: its run, its state against normal nights, the gate, the message.
 
     The commands to look closer end with the options.
     """
@@ -35,13 +35,13 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def line_of_rehearsed(night: RehearsedNight) -> str:
-    """Returns a night's date, what it is against normal nights, its exit code, and the title of its message if it has one."""
+    """Writes a night's date, its state against normal nights, its exit code, and the title of its message, if any."""
     told = "" if night.title is None else f"  {night.title}"
     return f"{night.started_at:%Y-%m-%d}  {night.state.replace('_', ' '):<12}  exit code {night.exit_code}{told}"
 
 
 def lines_of_rehearsal(result: Rehearsal) -> list[str]:
-    """Returns what was told of a fault and on which night, with the whole message and where its page lies."""
+    """Writes on which night a rehearsal reported its fault, with the whole message and where its page lies."""
     who = f"{result.model_id} / {result.task_id} / {result.strategy}"
     against = f"against {result.n_normal} normal nights"
     night = result.night_told
@@ -56,7 +56,7 @@ def lines_of_rehearsal(result: Rehearsal) -> list[str]:
 
 
 def lines_of_deployment(deployment: Deployment) -> list[str]:
-    """Returns each deployment with its pool and schedule, the limits and the server."""
+    """Writes each deployment with its pool and schedule, then the limits, the automations and the server."""
     lines = []
     for each in deployment.deployments:
         schedule = each["schedules"][0]["cron"] if each["schedules"] else None

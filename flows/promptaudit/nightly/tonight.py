@@ -1,4 +1,4 @@
-"""Which run is tonight's, how long its night may take, and the steps of nights that are landed."""
+"""Finds which run is tonight's and how long its night may take, and lands the steps of nights."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def tonights_run(
     *,
     new: bool = False,
 ) -> str | None:
-    """Returns the run that is tonight's; None where tonight has not begun, or asked what the cards ask no longer.
+    """Finds the run that is tonight's; None if tonight has not begun, or asked what the cards ask no longer.
 
-    The run that this flow run of Prefect began is tonight's whatever is asked; a `new` night has no other.
+    If the cards ask the same, the run that this flow run of Prefect began is tonight's, however old. With `new` no other
+    run is.
     """
     newest = newest_run(warehouse, audit_id)
     if newest is None or newest.plan_fingerprint != plan_fingerprint:
@@ -47,7 +48,7 @@ def tonights_run(
 
 
 class NightStep(NamedTuple):
-    """A step of a night that has been taken."""
+    """Describes a step of a night that has been taken."""
 
     step: str
     recorded_at: datetime
@@ -55,16 +56,17 @@ class NightStep(NamedTuple):
 
 
 def steps_of(warehouse: Warehouse, audit_id: str, audit_run_id: str) -> dict[str, NightStep]:
-    """Returns the steps that a run's night has taken, by their names."""
+    """Reads the steps that a run's night has taken, by their names."""
     query = "select step, recorded_at, scheduled_at from raw.nights where night_id = $night"
     steps = rows_as(NightStep, warehouse.read(query, night=night_id_of(audit_id, audit_run_id)))
     return {step.step: step for step in steps}
 
 
 def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
-    """Returns how long a night may take before it is stopped: the card's `max_duration`, or until the next one is due.
+    """Computes how long a night may take before it is stopped: the card's `max_duration`, or until the next one is due.
 
-    A night that a person begins has as long as the next one of the schedule will have.
+    A night that a person begins has as long as the next one of the schedule will have. Without `max_duration` it is a
+    day at most.
     """
     if card.max_duration is not None:
         return age_of(card.max_duration)
@@ -73,17 +75,17 @@ def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
 
 
 def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
-    """Returns whether the night after the scheduled one is due already, by the card's schedule: that one measures now."""
+    """Tells whether the card's schedule has a later night that is due already and measures in place of this one."""
     return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
 
 
 def _until_next(card: AuditCard, at: datetime) -> timedelta:
-    """Returns the time until the next night of the card's schedule, at most a day."""
+    # at most a day
     return DAY if card.schedule is None else min(DAY, next(CronSim(card.schedule, at)) - at)
 
 
 def night_id_of(audit_id: str, audit_run_id: str) -> str:
-    """Returns the id of a night, a hash of its audit and its run."""
+    """Hashes the audit and the run of a night to its id."""
     return content_id("night", audit_id, audit_run_id)
 
 
@@ -95,7 +97,7 @@ def record_night(
     outcome: object = None,
     scheduled_at: datetime | None = None,
 ) -> None:
-    """Lands that a night has begun or is finished; the same again adds nothing."""
+    """Lands that a night has taken a step; landing the same again adds nothing."""
     row = {
         "audit_run_id": audit_run_id,
         "night_id": night_id_of(audit_id, audit_run_id),

@@ -61,7 +61,7 @@ OF_RUBRICS: tuple[str, ...] = get_args(OfRubrics)
 
 
 class Controls(Card):
-    """The numbers, a task and kind, of answers with a known verdict that are hidden among those of every run."""
+    """The numbers, a task and kind, of answers with a known verdict that are hidden among the answers of every run."""
 
     right: int = Field(8, ge=0, le=1000, description="how many right answers: the reference itself")
     wrong: int = Field(

@@ -1,8 +1,8 @@
-"""Processes that have a heavy library ready: started early in a command, asked when the time comes, gone with the command.
+"""Keeps child processes that have a heavy library ready: started early in a command, asked later, gone with it.
 
-A child is `python -P -m MODULE` in a private folder of its own, so that nothing of the folder a user stands in is read. Each line
-on its stdin is one request, answered by one line on its stdout; both are JSON. It ends at once when stdin closes, in the
-middle of a request too, since whoever asked is gone then.
+A child is `python -P -m MODULE` in a private folder of its own, so that nothing of the folder a user stands in is read.
+Each line on its stdin is one request, answered by one line on its stdout; both are JSON. It ends at once when stdin
+closes, in the middle of a request too, since the process that asked is gone then.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ _HIDDEN = (
 )
 _HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
-"""The variable that tells a child its private folder, which it removes when whoever started it is gone."""
+"""The variable that names the private folder of a child, which the child removes when its parent is gone."""
 DBT, CHECKS = "promptaudit.marts.dbt_child", "promptaudit.audit.formats.expectations"
-"""The modules of the children there are: what builds marts, and what checks formats."""
+"""The modules of the children: the first builds marts, the second checks formats."""
 # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
 QUIET_ALGEBRA = {"OPENBLAS_NUM_THREADS": "1"}
 _children: dict[tuple[str, ...], Child] = {}
 
 
 class ChildEnded(Exception):
-    """A child that ended without an answer; its words are the last it said."""
+    """A child that ended without an answer; the words are the last it said."""
 
 
 class Child:
-    """A process that runs `serve` of a module."""
+    """Runs `serve` of a module in a process."""
 
     def __init__(self, module: str, *arguments: str) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="promptaudit-"))
@@ -79,11 +79,11 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
-        """Returns whether it can be asked."""
+        """Tells whether the child can be asked."""
         return self.process.poll() is None
 
     def ask(self, request: dict[str, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the module answers
-        """Returns the answer to a request; raises ChildEnded where there is none, or none within a limit in seconds.
+        """Asks the child and waits for the answer; raises ChildEnded if none comes, or none within `limit_s` seconds.
 
         Whatever interrupts this ends the child.
         """
@@ -112,7 +112,7 @@ class Child:
         return " ".join(lines[-4:])[:400] or f"exit code {code}"
 
     def end(self) -> None:
-        """Ends it and whatever it started, and removes its folder."""
+        """Ends the child and whatever it started, and removes its folder."""
         if self.process.poll() is None:
             with contextlib.suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -125,7 +125,7 @@ class Child:
 
 
 def start(module: str, *arguments: str) -> Child:
-    """Returns this command's child of a module; starts one where there is none, without waiting until it is ready."""
+    """Finds this command's child of a module, or starts one without waiting until it is ready."""
     key = (module, *arguments)
     child = _children.get(key)
     if child is not None and not child.is_alive:
@@ -143,7 +143,7 @@ def end_children() -> None:
 
 
 def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> NoReturn:
-    """Serves a child's side: makes ready, then answers each request with what the function that was made returns."""
+    """Serves a child's side: makes ready, then answers each request by the function that `make_ready` returned."""
     collect_rarely()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print is no answer
@@ -167,7 +167,7 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
 
 
 def is_hidden(name: str) -> bool:
-    """Returns whether a variable of this name may hold a key or a password."""
+    """Tells whether a variable of this name may hold a key or a password."""
     upper = name.upper()
     return (
         upper in secret_variables()
@@ -177,17 +177,17 @@ def is_hidden(name: str) -> bool:
 
 
 def without_secret_settings() -> dict[str, str]:
-    """Returns this process's environment for one of ours that has business with providers' keys, and with no secret setting."""
+    """Copies this process's environment without secret settings; keys of providers stay, for processes of ours."""
     return {name: value for name, value in os.environ.items() if name.upper() not in secret_variables()}
 
 
 def is_given(name: str) -> bool:
-    """Returns whether a command that a card names may be given a variable: none that may hold a key, nor Python's own."""
+    """Tells whether a command that a card names may get a variable: none that may hold a key, and none of Python's."""
     return not (is_hidden(name) or name.upper().startswith("PYTHON"))
 
 
 def environment() -> dict[str, str]:
-    """Returns this process's environment for one that has no business with a key, and without what would configure dbt."""
+    """Copies this process's environment without keys and without variables that would configure dbt."""
     kept = {name: value for name, value in os.environ.items() if not (name.startswith("DBT_") or is_hidden(name))}
     paths = [str(Path(part).absolute()) for part in kept.pop("PYTHONPATH", "").split(os.pathsep) if part]
     kept |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}

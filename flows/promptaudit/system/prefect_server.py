@@ -1,10 +1,10 @@
-"""Shows a piece of work as a flow run of Prefect, whose tasks are its steps, on the server it is set to or on one of its own.
+"""Shows work as a flow run of Prefect, with its steps as tasks, on the server that is set or on one of its own.
 
-Prefect reads `.env`, `prefect.toml` and `pyproject.toml` of the folder it is imported in, and `profiles.toml`, `logging.yml`
-and a database of PREFECT_HOME: each can name another server, or code to run. A folder of cards may be somebody else's, so
-Prefect is imported, and whatever it starts is started, `apart`. Then the environment and the user's own profile decide.
-A task is given values that Prefect neither stores nor looks into; of an error it learns the kind and the scrubbed words, and of
-one that is no error of ours the kind alone, since its words may be anybody's.
+Prefect reads `.env`, `prefect.toml` and `pyproject.toml` of the folder it is imported in, and `profiles.toml`,
+`logging.yml` and a database of PREFECT_HOME: each can name another server, or code to run. A folder of cards may be
+somebody else's, so Prefect is imported, and whatever it starts is started, `apart`. Then the environment and the user's
+own profile decide. A task gets values that Prefect neither stores nor looks into. Of an error of ours Prefect gets the
+kind and the scrubbed words, of any other the kind alone, since its words may be anybody's.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 STARTS_WITHIN_S, STALLS_AFTER_S = 300.0, 30.0
-"""How long an own server may take to start, and how long it may do nothing meanwhile."""
+"""How many seconds an own server may take to start, and how many it may do nothing meanwhile."""
 DEFECT = 2  # the exit code of an error that has none of its own
 DATABASE = "flow_runs.db"  # of own servers, beside a warehouse
 EVENTS_WITHIN_S, ENDS_WITHIN_S = 5.0, 5.0
 LONGEST_S = 6 * 3600.0
-"""A step that asks nobody is stopped after that; how long a night may ask, its card says."""
+"""How many seconds a step that asks nobody may take before it is stopped. How long a night may ask, its card says."""
 
 
 class Listener(Protocol):
-    """Where a command says what it does."""
+    """Takes the lines in which a command says what it does."""
 
     def say(self, text: str) -> None:
         """Says one line."""
@@ -59,7 +59,7 @@ class Listener(Protocol):
 
 
 class StepFailed(Exception):
-    """What Prefect learns of an error: the scrubbed words of one of ours without what they quote, of others the kind."""
+    """Tells Prefect of an error: of one of ours the scrubbed words without what they quote, of others the kind."""
 
     def __init__(self, error: Exception) -> None:
         words = type(error).__name__
@@ -72,10 +72,10 @@ class StepFailed(Exception):
 
 
 def step(as_task: Callable[..., Any], work: Callable[..., Any]) -> Any:  # noqa: ANN401 - what `work` is
-    """Makes a task of a function by Prefect's `task(...)` or `materialize(...)`. Outside a flow run the function is called.
+    """Makes a task of a function by Prefect's `task(...)` or `materialize(...)`.
 
-    The function takes what it is about, which has a `progress`, and results of earlier steps: from each of these Prefect draws
-    an edge. A call raises what the function raises.
+    Outside a flow run the function itself is called. It takes its subject, which has a `progress`, and results of
+    earlier steps: from each result Prefect draws an edge. A call raises what the function raises.
     """
     if inspect.iscoroutinefunction(work):
 
@@ -113,12 +113,13 @@ def step(as_task: Callable[..., Any], work: Callable[..., Any]) -> Any:  # noqa:
 
 
 def _named(task: Any, work: Callable[..., Any]) -> Any:  # noqa: ANN401 - Prefect's
-    task.task_run_name = task.task_run_name or work.__name__  # its own has a number behind
+    task.task_run_name = task.task_run_name or work.__name__  # Prefect's own name ends with a number
     return task
 
 
 def _opaque(values: Sequence[object]) -> list[object]:
-    """Values that Prefect knows again and does not look into: it would take an empty tuple in one for what another step made."""
+    # Prefect recognizes these values and does not look into them: an empty tuple in one it would take for what another
+    # step made
     from prefect.utilities.annotations import opaque
 
     return [opaque(value) for value in values]
@@ -134,7 +135,7 @@ def _scrubbed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _raising(name: str) -> Iterator[None]:
-    """Raises what a step's work raised; MeasureError where it took too long, or Prefect could not show it."""
+    # raises what the step's work raised; MeasureError if it took too long or Prefect could not show it
     error: Exception | None = None
     try:
         yield
@@ -151,7 +152,7 @@ def _raising(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _heard(progress: Any) -> Iterator[None]:  # noqa: ANN401 - a Progress, whose room stands beside this one
-    """Has what begins, in words of our own and ids alone, stand in the logs of the task."""
+    # what begins, in words of our own and ids alone, stands in the logs of the task
     from prefect.logging import get_run_logger
 
     before, progress.listener = progress.listener, get_run_logger().info
@@ -162,18 +163,18 @@ def _heard(progress: Any) -> Iterator[None]:  # noqa: ANN401 - a Progress, whose
 
 
 def is_locked(_task: object, _run: object, state: State[Any]) -> bool:
-    """Whether a task failed since another program has the warehouse open: Prefect takes it again then."""
+    """Tells whether a task failed because another program has the warehouse open; then Prefect takes the task again."""
     return f"{WarehouseLocked.__name__}: " in (state.message or "")
 
 
 def is_in_flow_run(name: str | None = None) -> bool:
-    """Whether this code runs inside a flow run of Prefect, of a flow of that name."""
+    """Tells whether this code runs inside a flow run of Prefect, of a flow called `name` if that is given."""
     context = _flow_run_context()
     return context is not None and (name is None or context.flow.name == name)
 
 
 def flow_run_id() -> str | None:
-    """The id of the flow run that this code runs in; None elsewhere."""
+    """Gives the id of the flow run that this code runs in; None elsewhere."""
     context = _flow_run_context()
     return None if context is None else str(context.flow_run.id)
 
@@ -189,11 +190,11 @@ def _flow_run_context() -> Any:  # noqa: ANN401 - Prefect's, where it is importe
 def as_flow_run(
     work: Callable[[], Result], shown: Callable[[Callable[[], Any]], None], name: str, folder: Path, progress: Listener
 ) -> Result:
-    """Does a piece of work, whose steps are tasks, in a flow of Prefect; returns what it returns and raises what it raises.
+    """Does work, whose steps are tasks, in a flow of Prefect; returns what it returns and raises what it raises.
 
-    `shown` gets the body of a flow of that `name`, and calls the flow. The server is the one that Prefect is set to, else one of
-    our own, which keeps its database in `folder`. Where none answers, or PROMPTAUDIT_PREFECT is off, the work is done plainly;
-    so is it in a flow run of that name.
+    `shown` gets the body of a flow of that `name`, and calls the flow. The server is the one that Prefect is set to,
+    else one of our own, which keeps its database in `folder`. If none answers, if PROMPTAUDIT_PREFECT is off, or inside
+    a flow run of that name, the work is done without a flow run of its own.
 
     The steps are taken here, and a server that goes away meanwhile does not learn of them.
     """
@@ -211,7 +212,7 @@ def as_flow_run(
             errors.append(error)
             if not isinstance(error, Exception):
                 raise
-            return Failed(message=str(StepFailed(error)))  # an exception that Prefect sees it pickles
+            return Failed(message=str(StepFailed(error)))  # Prefect would pickle an exception that it sees
         return results[0]
 
     try:
@@ -226,17 +227,17 @@ def as_flow_run(
             progress.warn(f"Prefect: {why}: it shows no steps of this run; the audit goes on without it")
     if errors:
         raise errors[0]
-    # no result either where Prefect takes the state of an earlier try for the end of this one
+    # there is also no result if Prefect takes the state of an earlier try for the end of this one
     return results[0] if results else work()
 
 
 class NoServer(Exception):
-    """Why no server of our own is there."""
+    """Says why no server of our own is there."""
 
 
 @contextlib.contextmanager
 def _server(folder: Path, progress: Listener) -> Iterator[None]:
-    """Has Prefect talk to the server that it is set to, else to one of our own; raises NoServer where that does not come."""
+    # raises NoServer if Prefect is set to no server and our own does not come
     from prefect.settings import (
         PREFECT_API_AUTH_STRING,
         PREFECT_API_KEY,
@@ -255,7 +256,7 @@ def _server(folder: Path, progress: Listener) -> Iterator[None]:
                 raise NoServer(
                     type(error).__name__ if isinstance(error, OSError) and error.errno else str(error)
                 ) from None
-            with apart():  # settings are read anew, and so are the files that stand where they are read
+            with apart():  # settings are read again here, also from files of the working folder
                 changed = {PREFECT_API_URL: own.url, PREFECT_API_AUTH_STRING: own.login, PREFECT_API_KEY: None}
                 opened.enter_context(temporary_settings(changed))
         if not is_in_flow_run():
@@ -272,8 +273,8 @@ def deployed(
 ) -> State[Any]:
     """Does the work of a deployed flow in the audit's folder, and returns the state that it ends in.
 
-    An error ends it in a failed state, which `names` has a name for by exit code: an exception that Prefect sees it pickles. The
-    worker's output has the whole error, and the stack of a defect.
+    An error becomes a failed state, because Prefect pickles an exception that it sees; `names` has a name for the state
+    by exit code. The worker's output has the whole error, and the stack of a defect.
     """
     from prefect.states import Failed
 
@@ -292,7 +293,7 @@ def deployed(
 
 
 def _keep_logs_there() -> None:
-    """Has the lines of steps, which are words of our own and ids, kept by the server and not shown in the terminal."""
+    # the server keeps the lines of steps, which are words of our own and ids; the terminal does not show them
     if not is_in_flow_run():  # a worker's own flow run has its logging already
         for name in ("prefect.flow_runs", "prefect.task_runs"):
             logger = logging.getLogger(name)
@@ -302,9 +303,9 @@ def _keep_logs_there() -> None:
 
 @contextlib.contextmanager
 def events_sent() -> Iterator[None]:
-    """Has Prefect send at the end of this block what it still has to say of steps, and drops what it cannot send soon.
+    """Sends Prefect's waiting events of steps at the end of this block, and drops what is not sent within 5 s.
 
-    At its end the process waits for every event otherwise, where the server is away 7 s for each of some 200.
+    Otherwise the process waits at its end for every event: if the server is away, 7 s for each of some 200.
     """
     from prefect.events.worker import EventsWorker
 
@@ -326,7 +327,7 @@ def events_sent() -> Iterator[None]:
 def show_flow_runs(folder: Path, progress: Listener) -> None:
     """Serves Prefect's own pages about the flow runs that own servers kept in `folder`, until interrupted.
 
-    Raises UsageError where there are none, or the server ends.
+    Raises UsageError if there are none, or if the server ends.
     """
     if not (folder / DATABASE).exists():
         msg = f"no run was shown by a Prefect server of its own: {folder} has no {DATABASE}"
@@ -345,7 +346,7 @@ def show_flow_runs(folder: Path, progress: Listener) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnServer:
-    """A Prefect server of ours: the address of its API, the login, user:password, that it asks for, its process."""
+    """Holds a Prefect server of ours: the address of its API, its login as `user:password`, and its process."""
 
     url: str
     login: str
@@ -356,11 +357,12 @@ class OwnServer:
 def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
     """Starts a Prefect server that ends with this block, waits until it answers, and yields it.
 
-    It asks for a login, since every user of this machine can reach its loopback, and keeps what it is told in `folder`, for the
-    next one. `has_pages`: it serves Prefect's own pages too. Prefect's own way starts it where the user stands.
+    It asks for a login, since every user of this machine can reach its loopback. It keeps its records in `folder`, for
+    the next one. With `has_pages` it serves Prefect's own pages too. Prefect's own way to start one would start it in
+    the user's folder.
 
     Raises:
-        OSError: it does not come to answer, or a link stands where its database would.
+        OSError: it does not come to answer, or a link stands in the place of its folder or database.
         WarehouseError: the folder cannot be made.
     """
     with socket.socket() as free:
@@ -390,7 +392,7 @@ def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
         raise OSError(msg)
     private_folder(folder)
     is_new = not database.exists()
-    if is_new and (kept := user_cache.read(empty)) is not None:  # to make a database costs 5 s
+    if is_new and (kept := user_cache.read(empty)) is not None:  # making a database takes 5 s
         write_bytes(kept, database)
         is_new = False
     login = f"promptaudit:{secrets.token_urlsafe(16)}"
@@ -429,7 +431,7 @@ def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
             _keep_empty(database, empty)
         yield OwnServer(url=url, login=login, process=server)
     finally:
-        server.terminate()  # it keeps what it was told last
+        server.terminate()  # this lets it keep the last events
         with contextlib.suppress(subprocess.TimeoutExpired):
             server.wait(ENDS_WITHIN_S)
         server.kill()
@@ -437,7 +439,7 @@ def own_server(folder: Path, *, has_pages: bool = False) -> Iterator[OwnServer]:
 
 
 def _answers(server: subprocess.Popen[bytes], url: str, login: str) -> bool:
-    """Waits for a server that starts; returns whether it came to answer."""
+    # waits for a server that starts; False if it ends, takes too long or does nothing for too long
     import httpx
     import psutil
 
@@ -457,7 +459,7 @@ def _answers(server: subprocess.Popen[bytes], url: str, login: str) -> bool:
 
 
 def _keep_empty(database: Path, name: str) -> None:
-    """Keeps a database as Prefect made it, before it is told of anything, for the next server of this version."""
+    # a database as Prefect made it, without any records, serves the next server of this version
     with (
         contextlib.suppress(sqlite3.Error, OSError),
         contextlib.closing(sqlite3.connect(database)) as source,
@@ -468,7 +470,7 @@ def _keep_empty(database: Path, name: str) -> None:
 
 
 def load_prefect() -> None:
-    """Imports Prefect, which takes seconds: the first import settles what it goes by."""
+    """Imports Prefect, which takes seconds. The first import settles what it goes by, so it is done `apart`."""
     with apart():
         import prefect.events
         import prefect.main  # sets the levels of its loggers
@@ -478,13 +480,13 @@ def load_prefect() -> None:
 
 @contextlib.contextmanager
 def apart() -> Iterator[None]:
-    """Works in a private folder of ours meanwhile, where Prefect finds none of the files it would read in the user's.
+    """Works in a private folder of ours for the block, without the files that Prefect would read in the user's.
 
-    Prefect is kept quiet. Its own files go there too, unless PREFECT_HOME says where, and its profiles are the user's. The
-    working folder is that of all threads: none that needs it may run beside this.
+    Prefect is kept quiet. Its own files go there too, unless PREFECT_HOME says where, and its profiles are the user's.
+    All threads share the working folder: none that needs it may run beside this.
     """
     silence()
-    # LOGGING_ROOT has those of its services
+    # LOGGING_ROOT is for the loggers of its services
     for logger in ("LOGGING", "SERVER_LOGGING", "INTERNAL_LOGGING", "LOGGING_ROOT"):
         os.environ.setdefault(f"PREFECT_{logger}_LEVEL", "CRITICAL")
     folder = user_cache.folder("prefect")

@@ -1,4 +1,4 @@
-"""The asker as a Prefect flow, which a run's lander has workers of a work pool start."""
+"""Runs the asker as a Prefect flow, which a run's lander has workers of a work pool start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from promptaudit.system.settings import Settings, registry_of
 
 @flow(name="ask", flow_run_name="ask {audit_id} shard {shard} of {n_shards}", persist_result=False)
 def ask(audit_id: str, audit_run_id: str, shard: int, n_shards: int, warehouse: str | None = None) -> State[Any]:
-    """Asks one shard of a run; what it is answered is handed over to the run's lander, which is told too why it fails."""
+    """Asks one shard of a run; its answers are handed over to the run's lander, and so is the reason if it fails."""
     log, progress = get_run_logger(), Progress()
     log.info("shard %s of %s of run %s", shard, n_shards, audit_run_id)
 

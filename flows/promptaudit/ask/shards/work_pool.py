@@ -1,4 +1,4 @@
-"""Askers as flow runs on a work pool of Prefect's server: its workers place them, by processes, Docker or Kubernetes."""
+"""Runs askers as flow runs on a Prefect work pool; its workers place them by processes, Docker or Kubernetes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from promptaudit.registry.errors import PromptauditError, UsageError, nearest
 
 LOOKS_EVERY_S = 2.0
 SLOW_S = 60.0
-"""After so long without a worker, the run says so."""
+"""After so many seconds without a worker, the run says so."""
 FLOW = "ask"
 PULL = [{"prefect.deployments.steps.set_working_directory": {"directory": "/"}}]
-"""What a worker does before a flow: it stands where Prefect, which imports from there first, finds no module. The flow goes on to
-the folder that the worker's environment names."""
+"""What a worker does before a flow: it changes to `/`, where Prefect, which imports from there first, finds no module.
+
+The flow goes on to the folder that the worker's environment names.
+"""
 OWN_CODE = {"PYTHONSAFEPATH": "1"}
-"""What a flow's environment has, so that nothing in the worker's folder is imported in the place of the installed package."""
+"""The environment of a flow, so that nothing in the worker's folder is imported in place of the installed package."""
 
 
 def deployment_of(work_pool: str) -> dict[str, Any]:
-    """Returns the deployment of askers on a work pool, as a prefect.yaml has it."""
+    """Describes the deployment of askers on a work pool as a prefect.yaml does."""
     return {
         "name": work_pool,
         "description": f"Askers of audits on work pool '{work_pool}': each asks a shard of a run that a night lands.",
@@ -61,7 +63,7 @@ class WorkPool:
         self._waits_since: dict[int, float] = {}
 
     async def start(self, shard: int) -> None:
-        """Has a worker start an asker; raises UsageError where no server or no such pool is there."""
+        """Has a worker start an asker; raises UsageError if there is no server or no such pool."""
         with _one_line("did not take an asker"):
             if not get_current_settings().api.url:
                 msg = f"askers on work pool '{self._work_pool}' need a Prefect server, and PREFECT_API_URL names none"
@@ -79,11 +81,11 @@ class WorkPool:
         self._waits_since[shard] = time.monotonic()
 
     async def ended(self, shard: int) -> str | None:
-        """Returns the state that an asker's flow run ended in; None while it is there, to come, or the server is away."""
+        """Looks up the state that an asker's flow run ended in; None while it runs or waits, or the server is away."""
         looked_at, how = self._looked.get(shard, (0.0, None))
         if time.monotonic() - looked_at < LOOKS_EVERY_S:
             return how
-        with contextlib.suppress(Exception):  # the server is away: the askers' own signs tell
+        with contextlib.suppress(Exception):  # the server is away: the askers' own signs of life count
             async with get_client() as client:
                 state = (await client.read_flow_run(self._runs[shard])).state
             if state is not None and state.is_final():
@@ -100,7 +102,7 @@ class WorkPool:
         return how
 
     async def stop(self) -> None:
-        """Cancels flow runs that no worker has begun; the others end by what the lander tells them."""
+        """Cancels the flow runs that no worker has begun. The others end when the lander tells them to."""
         with contextlib.suppress(Exception):  # the server is away
             async with get_client() as client:
                 for run in self._runs.values():
@@ -109,7 +111,6 @@ class WorkPool:
                         await client.set_flow_run_state(run, Cancelled(), force=True)
 
     async def _have_deployed(self, client: PrefectClient) -> None:
-        """Makes the deployment of the pool's askers, where it is missing."""
         try:
             await client.read_work_pool(self._work_pool)
         except ObjectNotFound:
@@ -135,7 +136,7 @@ class WorkPool:
 
 @contextlib.contextmanager
 def _one_line(what: str) -> Iterator[None]:
-    """Has errors leave as one line that quotes nothing: their words may hold the server's password."""
+    # an error leaves as one line that quotes nothing: its words may hold the server's password
     try:
         yield
     except PromptauditError:

@@ -1,8 +1,8 @@
-"""Erases a sample's texts from everything under the warehouse's folder: its inputs, the answers to it, the judges' reasons.
+"""Erases a sample's texts from everything under the warehouse's folder: inputs, the answers to them, judges' reasons.
 
-Figures stay, and the sample keeps its id, its gold label and the labels that were read from its answers. An erased run that
-is derived again lacks the sample. Deleted text survives in a DuckDB file until the file is rewritten, so each file is
-rewritten. The caller holds the warehouse.
+Figures stay, and the sample keeps its id, its gold label and the labels that were read from its answers. An erased run
+that is derived again lacks the sample. Deleted text survives in a DuckDB file until the file is rewritten, so each file
+is rewritten. The caller holds the warehouse.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ NO_TEXT = ("_id", "_sha256", "_key", "fingerprint", "sha256", "_at")  # endings 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """The runs and the rows of each table that a sample's texts were erased from, and where copies may be left."""
+    """Says which runs and how many rows of each table lost a sample's texts, and where copies may be left."""
 
     sample_id: str
     audit_run_ids: tuple[str, ...]
     n_rows: dict[str, int]
-    still_quoting: tuple[str, ...] | None  # files under the folder, of which there should be none; None: not looked for
+    still_quoting: tuple[str, ...] | None  # files under the folder; none is expected. None if they were not searched
     beyond_reach: tuple[str, ...]
     published: Path
 
@@ -61,13 +61,13 @@ def erase(
     spool: str | None = None,
     say: Say = silent,
 ) -> Erasure:
-    """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of these runs again.
+    """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of the runs again.
 
-    A row that no run asked is one too where prompts show it as an example.
-    Doing it again finds what an interrupted call left, and nothing else.
+    A data row that no run asked is a sample too if prompts show it as an example. Doing it again finds what an
+    interrupted call left, and nothing else.
 
     Raises:
-        DataError: no run has such a sample, and no prompt shows it as an example.
+        DataError: no run has such a sample and no prompt shows it as an example, or a run is not as it was sealed.
         UsageError: a run that has it is not finished, and would ask it again.
     """
     warehouse.apply_schema()
@@ -128,7 +128,7 @@ def erase(
 
 
 def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
-    """An erasure seals rows anew: what was altered before would be sealed with them."""
+    # an erasure seals rows anew, and rows that were altered before it would be sealed with them
     begun = {
         row["audit_run_id"] for row in warehouse.read(sql("audit.erase", "interrupted"))
     }  # whose rows an erasure has rewritten
@@ -141,7 +141,7 @@ def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
 
 
 def _clean_backups(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> None:
-    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as named, and where a link leads
         for backup in path.parent.glob(f"{escape(path.name)}.v*.backup"):
             with Warehouse(backup).write() as con:
                 _blank(con, samples, texts, Counter())
@@ -149,7 +149,7 @@ def _clean_backups(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: 
 
 
 def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[SampleOfRun]:
-    """Returns a row for each run and task that asked it, or shows it as an example."""
+    # a row for each run and task that asked the sample or shows it as an example
     samples = rows_as(SampleOfRun, warehouse.read(sql("audit.erase", "samples"), sample=sample_id, task=task_id))
     with warehouse.write() as con:
         samples += shown_rows(con, sample_id, task_id)
@@ -167,7 +167,7 @@ def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[
 
 
 def _texts(samples: Sequence[SampleOfRun]) -> list[str]:
-    """Returns the sample's texts in each spelling in which a column may quote them, the longest first."""
+    # in each spelling in which a column may quote them, the longest first
     own: set[str] = set()
     for row in samples:
         own.add(row.input or "")
@@ -175,7 +175,7 @@ def _texts(samples: Sequence[SampleOfRun]) -> list[str]:
             own |= set(_strings(json.loads(text or "null")))
     long = {text for text in own if len(text) >= LEAST}
     quoted = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in long for is_ascii in (True, False)}
-    twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON in a card's
+    twice = {json.dumps(text, ensure_ascii=False)[1:-1] for text in quoted}  # a prompt's JSON inside a card's JSON
     return sorted(long | quoted | twice, key=len, reverse=True)
 
 
@@ -189,7 +189,7 @@ def _strings(value: object) -> Iterable[str]:
 
 
 def _gold_values(reference: str) -> object:
-    """Returns the object of an extraction's gold values, or a list among them, numbers as they are written; else None."""
+    # an extraction's gold values, an object or a list, with numbers as they are written; else None
     try:
         return json.loads(reference, parse_int=str, parse_float=str) if reference.startswith(("{", "[")) else None
     except (ValueError, RecursionError):
@@ -197,7 +197,7 @@ def _gold_values(reference: str) -> object:
 
 
 def _archived(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Sequence[str]) -> list[str]:
-    """Returns retired runs whose archived rows hold the sample's texts, or quote them; deletes files of restored runs."""
+    # the retired runs whose archive holds or quotes the texts; archives of restored runs that do are deleted
     due = []
     retired = retired_runs(warehouse)
     for run in sorted(
@@ -226,7 +226,7 @@ def _archived(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: Seque
 
 
 def _blank(con: Connection, samples: Sequence[SampleOfRun], texts: Sequence[str], n_rows: Counter[str]) -> set[str]:
-    """Takes the texts out of every table that is there; returns the runs whose rows changed, and counts the sample's own."""
+    # returns the runs whose rows changed, and counts the sample's own rows by table
     _mark(con, samples)
     updated = _blank_tables(con, TEXTS, "raw")
     for sample_id, task_id in sorted({(row.sample_id, row.task_id) for row in samples}):
@@ -242,7 +242,7 @@ def _mark(con: Connection, samples: Sequence[SampleOfRun]) -> None:
 
 
 def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: str) -> Counter[tuple[str, str]]:
-    """Blanks the sample's own rows; returns how many changed, by table and run. `schema` has the answers that were ruled on."""
+    # counts the changed rows by table and run; `schema` has the answers that were ruled on
     changed: Counter[tuple[str, str]] = Counter()
     for table, columns in _present(con, wanted):
         blank = ", ".join(f"{column} = {_blanked(table, column)}" for column in columns)
@@ -254,7 +254,7 @@ def _blank_tables(con: Connection, wanted: dict[str, tuple[str, ...]], schema: s
 
 
 def _replace_texts(con: Connection, texts: Sequence[str], *schemas: str) -> set[str]:
-    """Replaces the texts wherever a text column quotes them; returns the runs whose rows changed."""
+    # returns the runs whose rows changed
     runs: set[str] = set()
     for table, columns in _quoting(con, schemas):
         known = _columns(con, table)
@@ -270,7 +270,7 @@ def _replace_texts(con: Connection, texts: Sequence[str], *schemas: str) -> set[
 
 
 def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Returns every column of text that may quote a sample: a prompt's or card's example, another sample's answer, a reason."""
+    # text columns that may quote a sample: a prompt's or card's example, another sample's answer, a reason
     views = {
         row[0]
         for row in con.execute(
@@ -286,7 +286,7 @@ def _quoting(con: Connection, schemas: Sequence[str]) -> list[tuple[str, list[st
 
 
 def _present(con: Connection, wanted: dict[str, tuple[str, ...]]) -> list[tuple[str, list[str]]]:
-    """Returns those of some columns of texts that are there: before the first whole build there are fewer."""
+    # before the first whole build some of the tables are missing
     there = set(_columns_like(con, "VARCHAR%"))
     present = [(table, [column for column in columns if (table, column) in there]) for table, columns in wanted.items()]
     return [(table, columns) for table, columns in present if columns]
@@ -299,7 +299,7 @@ def _blanked(table: str, column: str) -> str:
 
 
 def _own(con: Connection, table: str, schema: str) -> str:
-    """Returns SQL for the rows of a table that are the sample's."""
+    # SQL for the rows of a table that are the sample's
     columns = {row[0] for row in con.execute(f"describe {table}").fetchall()}
     by_name = "(audit_run_id, task_id, sample_id)"
     if {"task_id", "sample_id"} <= columns:
@@ -318,7 +318,7 @@ def _columns(con: Connection, table: str) -> list[str]:
 
 
 def _columns_like(con: Connection, data_type: str) -> list[tuple[str, str]]:
-    """Returns tables with their columns of a type, which may be a pattern of LIKE."""
+    # the type may be a pattern of LIKE
     return con.execute(sql("audit.erase", "columns"), {"data_type": data_type}).fetchall()
 
 

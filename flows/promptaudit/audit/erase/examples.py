@@ -1,4 +1,4 @@
-"""Erases rows that no run asked from the prompts that show them as solved examples: their texts have landed there alone."""
+"""Erases rows that no run asked from the prompts that show them as solved examples, the only place they landed in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Cards = Mapping[tuple[str, str], str]
 
 
 class SampleOfRun(NamedTuple):
-    """A sample as a run and task have it, with its texts, which are None where nobody knows them; `goes_on`: the run asks on."""
+    """Holds a sample of one run and task, with its texts.
+
+    Texts are None if nobody knows them. `goes_on`: the run is not finished and asks on.
+    """
 
     audit_run_id: str
     task_id: str
@@ -40,9 +43,9 @@ class _ShownIn(LandedVariant):
 
 
 def shown_rows(con: Connection, sample_id: str, task_id: str | None) -> list[SampleOfRun]:
-    """Returns a row that prompts show as an example, once a run and task.
+    """Finds a data row that prompts show as an example: one result for each run and task.
 
-    `input` is None where it is told apart in none of the prompts, or has been erased.
+    `input` is None if the row's text cannot be located in any of the prompts, or has been erased.
     """
     rows: dict[tuple[str, str], SampleOfRun] = {}
     variants = _variants(con, sample_id, task_id)
@@ -56,9 +59,9 @@ def shown_rows(con: Connection, sample_id: str, task_id: str | None) -> list[Sam
 
 
 def blank_examples(con: Connection, sample_id: str, task_id: str | None) -> list[str]:
-    """Takes the row's text out of the prompts that show it, in raw and in the marts; returns the run of each changed prompt.
+    """Takes the row's text out of prompts that show it, in raw and the marts; returns the run of each changed prompt.
 
-    Where it is not told apart in a prompt, all that its messages say goes.
+    If the text cannot be located in a prompt, all that the messages of the prompt say is taken out.
     """
     variants, runs = _variants(con, sample_id, task_id), []
     cards = _cards(con) if variants else {}
@@ -76,7 +79,6 @@ def blank_examples(con: Connection, sample_id: str, task_id: str | None) -> list
 
 
 def _variants(con: Connection, sample_id: str, task_id: str | None) -> list[_ShownIn]:
-    """Returns the prompt variants that show it."""
     return rows_as(_ShownIn, rows_of(con, sql("audit.erase", "examples"), sample=sample_id, task=task_id))
 
 
@@ -97,7 +99,7 @@ def _text(cards: Cards, variant: _ShownIn, sample_id: str) -> str | None:
 
 
 def _without(cards: Cards, variant: _ShownIn, sample_id: str) -> str | None:
-    """Returns a prompt without the row's text; None where it does not hold it."""
+    # None if the prompt does not hold the text
     try:
         return with_texts(_card(cards, variant), variant, {sample_id: GONE})
     except NOT_THERE:

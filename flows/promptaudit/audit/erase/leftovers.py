@@ -1,4 +1,4 @@
-"""Finds where else a sample may be quoted once its texts are out of the warehouse: in files beside it, and out of reach."""
+"""Finds where a sample may still be quoted once its texts are erased: files beside the warehouse and out of reach."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ HANDED_OUT = (
 
 
 def still_quoting(warehouse: Warehouse, texts: Sequence[str]) -> list[Path]:
-    """Returns files under the warehouse's folder that hold one of the texts, or that cannot be read.
+    """Finds files under the warehouse's folder that hold one of the texts, or that cannot be read.
 
-    A text is looked for as it is, as HTML has it and as JSON has it.
-
-    Of the folders there ours alone are looked at; what a file packs, as Parquet does, is not seen.
+    A text is looked for as it is, as HTML has it and as JSON has it. Only folders of promptaudit are searched, and
+    texts in packed files such as Parquet are not found.
     """
     wanted = {
         spelt.encode("utf-8", "backslashreplace")
@@ -37,7 +36,7 @@ def _files(warehouse: Warehouse) -> Iterator[Path]:
     places = warehouse.places
     own = (warehouse.published.path.parent, places.archive, places.spool, places.python)
     yield from (path for folder in own for path in folder.rglob("*"))
-    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as it is called, and where it is
+    for path in {warehouse.path.absolute(), warehouse.places.file}:  # as named, and where a link leads
         yield from path.parent.glob(f"{escape_pattern(path.name)}*")
         yield from (
             file for name in ("batches", "dbt", "lineage", "prefect") for file in (path.parent / name).rglob("*")
@@ -50,14 +49,14 @@ def _holds(path: Path, wanted: Iterable[bytes]) -> bool:
             return False
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return any(content.find(text) >= 0 for text in wanted)
-    except FileNotFoundError:  # of somebody who works beside
+    except FileNotFoundError:  # another process deleted it meanwhile
         return False
     except OSError:
         return True
 
 
 def beyond_reach(warehouse: Warehouse, samples: Sequence[SampleOfRun]) -> tuple[str, ...]:
-    """Returns the data files of these runs by their manifests, what a link does not reach, and what nobody can list."""
+    """Lists the data files of these runs by their manifests, what a link does not reach, and what nobody can list."""
     files = set()
     for run in {row.audit_run_id for row in samples}:
         (row,) = warehouse.read("select manifest from raw.audit_runs where audit_run_id = $run", run=run)
@@ -66,7 +65,7 @@ def beyond_reach(warehouse: Warehouse, samples: Sequence[SampleOfRun]) -> tuple[
                 files |= {f"the imported file {each['name']}" for each in data}
             elif task_id in {each.task_id for each in samples}:
                 files.add(f"the data of task {task_id}: {data.get('path') or data.get('hub')}")
-    other = Warehouse(warehouse.places.file).published.path  # of a link: where it points to may have been published too
+    other = Warehouse(warehouse.places.file).published.path  # where a link leads may be published too
     if other.exists() and not other.samefile(warehouse.published.path):
         files.add(f"what was published of the warehouse as it is called there: {other.parent}")
     return (*sorted(files), HANDED_OUT)

@@ -1,6 +1,6 @@
-"""Takes the pages that may quote a sample away before its texts go, and writes them again once these are gone.
+"""Deletes the pages that may quote a sample before its texts are erased, and writes them again afterwards.
 
-What is interrupted in between leaves no page behind that quotes it: nobody would find it any more.
+An interruption in between leaves no page that quotes the sample: nobody would find it any more.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from promptaudit.warehouse import Warehouse
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Which runs and which comparisons have a page."""
+    """Names the runs and the comparisons that have a page."""
 
     runs: frozenset[str]
     comparisons: frozenset[str]
 
     def union(self, other: Pages) -> Pages:
-        """Returns those of both."""
+        """Joins two sets of pages."""
         return Pages(self.runs | other.runs, self.comparisons | other.comparisons)
 
 
 def compared_runs(warehouse: Warehouse) -> dict[str, list[str]]:
-    """Returns the two runs of each comparison."""
+    """Reads the two runs of each comparison."""
     rows = warehouse.read("select comparison_id, [base_run_id, candidate_run_id] as runs from raw.comparisons")
     return {row["comparison_id"]: row["runs"] for row in rows}
 
 
 def pages_of(warehouse: Warehouse, runs: Collection[str], compared: Mapping[str, Collection[str]]) -> Pages:
-    """Returns which of these runs, and of the comparisons in which one takes part, have a page."""
+    """Finds which of these runs, and which comparisons that one of them takes part in, have a page."""
     places = warehouse.places
     of_runs = {each for each, own in compared.items() if not set(own).isdisjoint(runs)}
     return Pages(
@@ -43,7 +43,7 @@ def pages_of(warehouse: Warehouse, runs: Collection[str], compared: Mapping[str,
 
 
 def newest_shown(warehouse: Warehouse) -> str | None:
-    """Returns the run that the newest report is about."""
+    """Finds the run that the newest report is about; None if there is no such report."""
     newest = warehouse.places.newest_report
     if not newest.is_file():
         return None
@@ -67,7 +67,7 @@ def delete(warehouse: Warehouse, pages: Pages, newest: str | None) -> None:
 
 
 def write_again(warehouse: Warehouse, pages: Pages, newest: str | None) -> None:
-    """Writes these pages again; the newest report is about the run it was about before."""
+    """Writes these pages again. The newest report is about the same run as before."""
     others = sorted(run for run in pages.runs if run != newest)
     for run in (*others, *([newest] if newest and pages.runs else [])):
         report(warehouse, run)

@@ -8,7 +8,7 @@ from promptaudit.system.display.figures import shown
 
 
 def lines_of(erasure: Erasure) -> list[str]:
-    """Returns the lines about an erasure: what was erased, what still quotes it, and what is out of reach."""
+    """Writes the lines about an erasure: what was erased, what still quotes it, and what is out of reach."""
     rows = ", ".join(f"{n} of {table}" for table, n in erasure.n_rows.items())
     head = f"erased the texts of sample {erasure.sample_id!r} in {len(erasure.audit_run_ids)} runs: {rows}"
     short = f"texts of fewer than {LEAST} characters, or spelt otherwise, were not looked for in other rows"

@@ -1,4 +1,4 @@
-"""The child that has Great Expectations ready, whose import takes seconds: it validates summaries and renders results."""
+"""Validates summaries and renders results in a child that has imported Great Expectations, which takes seconds."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 from promptaudit.system.helper_processes import serve
 
 MOST_ROWS = 20
-"""Unexpected rows of an expectation that a kept result names."""
+"""How many unexpected rows of an expectation a kept result names at most."""
 KEY = ("model_id", "prompt_variant_id")
 """The columns that name a row of the summary."""
 NEEDED = (*KEY, "task_id", "strategy", "variant_index", "n_missing")
 """Columns of the summary that are never NULL."""
 WHOLE = "the summary has each planned row once; no field of the card"
 OWN = "promptaudit_expectation"
-"""What an expectation of a card's own suite is told by: the entry of its meta that holds its number, from 0."""
+"""The entry of an expectation's meta that marks it as one of the card's own suite; it holds its number, from 0."""
 
 
 def ready() -> Callable[[dict[str, Any]], Any]:
-    """Returns what answers requests, once Great Expectations is imported: {"validate": {…}} or {"render": {…}}."""
-    # it does without these, which it would import where they are installed and which nothing here needs
+    """Imports Great Expectations and returns what answers requests: {"validate": {…}} or {"render": {…}}."""
+    # it would import these where they are installed; nothing here needs them
     sys.modules |= dict.fromkeys(("sqlalchemy", "boto3"))  # type: ignore[arg-type]
-    _import_when_used("scipy.stats")  # by expectations of distributions alone: a third of the seconds
+    _import_when_used("scipy.stats")  # for expectations of distributions alone; it takes a third of the seconds
     import great_expectations as gx
     import great_expectations.render.renderer.page_renderer
 
@@ -45,7 +45,7 @@ def ready() -> Callable[[dict[str, Any]], Any]:
 
 
 def _import_when_used(name: str) -> None:
-    """Puts a module in its place whose code runs when something of it is first asked for."""
+    # the code of the module runs when one of its attributes is first asked for
     spec = importlib.util.find_spec(name)
     if spec is None or spec.loader is None or name in sys.modules:
         return
@@ -58,7 +58,7 @@ def _import_when_used(name: str) -> None:
 
 def validate(
     context: Any,  # noqa: ANN401 - a data context, whose class the import of seconds would bring
-    summary: Any,  # noqa: ANN401 - a batch definition, likewise
+    summary: Any,  # noqa: ANN401 - a batch definition, for the same reason
     *,
     suite: str,
     columns: dict[str, list[Any]],
@@ -67,10 +67,10 @@ def validate(
     sets: dict[str, list[str]],
     own: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Validates a summary by a checkpoint with a suite of this name, the expectations of a card's own suite among it.
+    """Validates a summary with a checkpoint, against a suite that includes the expectations of a card's own suite.
 
     Args:
-        context: the data context that has suite, validation definition and checkpoint.
+        context: the data context that gets the suite, the validation definition and the checkpoint.
         summary: the batch definition of the summary.
         suite: name of the suite.
         columns: the summary's values by column.
@@ -80,13 +80,13 @@ def validate(
         own: `type`, `kwargs`, `severity`, `description` and `notes` of each expectation of the card's own suite.
 
     Returns:
-        `result` is Great Expectations' own description of the result, without what differs each time; `offenders` has by
-        column the keys of the rows above its limit; `own` has what became of each of the card's own expectations: `is_success`,
-        the keys of the rows that break it (None for one of all rows together), what was `observed` of those, and the `error`
-        of one that could not be held against the summary.
+        `result` is Great Expectations' own description of the result, without what differs each time. `offenders` has
+        by column the keys of the rows above its limit. `own` has an entry for each of the card's own expectations:
+        `is_success`, the keys of the `rows` that break it (None if it is about all rows together), the value that was
+        `observed` if so, and the `error` that kept it from being checked against the summary, or None.
 
     Raises:
-        RuntimeError: an expectation that is not the card's own could not be held against the summary.
+        RuntimeError: an expectation that is not the card's own could not be checked against the summary.
     """
     import great_expectations as gx
     import great_expectations.expectations as gxe
@@ -138,7 +138,7 @@ def validate(
 
 
 def _error(exception_info: dict[str, Any]) -> str | None:
-    """Returns why an expectation has no result, in a line; None where it has one."""
+    # why an expectation has no result, in a line; None if it has one
     if exception_info.get("raised_exception") is False:
         return None
     of_metrics = [each for each in exception_info.values() if isinstance(each, dict)]
@@ -162,7 +162,7 @@ def _keys_of(found: dict[str, Any]) -> list[list[str]]:
 
 
 def _kept(result: dict[str, Any]) -> dict[str, Any]:
-    """Returns a result with at most 20 rows an expectation, without times, random ids and the query of a data frame."""
+    # at most 20 rows an expectation, without times, random ids and the query of a data frame
     for each in result["results"]:
         each["expectation_config"].pop("id", None)
         each["expectation_config"]["kwargs"].pop("batch_id", None)
@@ -181,9 +181,9 @@ def _kept(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(result: dict[str, Any], run_name: str, run_time: str) -> list[str]:
-    """Returns the sections of the data docs' page about a kept result, as HTML.
+    """Renders the sections of the data docs' page about a kept result as HTML.
 
-    Its templates escape little of what they print: whoever asks gives them no text that could be markup.
+    The templates of Great Expectations escape little of what they print: callers pass no text that could be markup.
     """
     from great_expectations.core import ExpectationSuiteValidationResult, ExpectationValidationResult
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration

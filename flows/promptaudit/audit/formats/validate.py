@@ -19,26 +19,26 @@ from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.sql import sql
 
 WORST_FIRST = ("failed", "warned")
-"""What may follow from a check that fails."""
+"""What may follow from a failed check, the worst first."""
 WITHOUT_ANSWER = ("every planned cell landed", "error rate")
-"""Checks of cells that have no answer, which are no fault of a format."""
-LIMIT_S = 600.0  # of Great Expectations, which takes seconds
+"""Names of the checks about cells that have no answer. A failure of these is no fault of a format."""
+LIMIT_S = 600.0  # for Great Expectations, which takes seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationResult:
-    """How many format checks a run failed, and what followed from it."""
+    """Counts the format checks that a run failed, and says what followed."""
 
     n_checks: int
     failures: tuple[str, ...]  # a line each, worst first
     action: str  # none, failed, warned
-    n_breaking: int  # of the pairs, those that break their format
+    n_breaking: int  # how many of the pairs break their format
     n_variants: int  # model × variant pairs that were asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """The most that a row of the summary may have in a column, and the field of the card that says so."""
+    """Sets the most that a row of the summary may have in a column, and names the field of the card that says so."""
 
     name: str
     column: str
@@ -49,10 +49,10 @@ class Limit:
 def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> ValidationResult:
     """Checks the format summary of a run against its limits and the expectations of its card's own suite.
 
-    Every check lands, and the validation as a whole.
+    Every check lands, and so does the validation as a whole.
 
     Raises:
-        MeasureError: the summary lacks a row that was planned, or has another one; no check lands.
+        MeasureError: the summary lacks a planned row, or has one that was not planned; no check lands.
         WarehouseError: Great Expectations ended without a result.
     """
     summary = warehouse.read(sql("audit.formats", "format_summary"), run=audit_run_id)
@@ -93,7 +93,6 @@ def validate(warehouse: Warehouse, audit_run_id: str, limits: FormatLimits) -> V
 def _checks_of_limits(
     limits: Sequence[Limit], offenders: Mapping[str, Sequence[Sequence[str]]], policy: str, summary: Sequence[Row]
 ) -> Iterator[dict[str, Any]]:
-    """Gives a check for each limit and row of the summary."""
     for limit in limits:
         above = {tuple(key) for key in offenders[limit.column]}
         for row in summary:
@@ -111,7 +110,7 @@ def _checks_of_limits(
 def _own_checks(
     limits: FormatLimits, outcomes: Sequence[Mapping[str, Any]], summary: Sequence[Row]
 ) -> Iterator[dict[str, Any]]:
-    """Gives a check for each expectation of the card's own suite: of each row of the summary, or of all of them together."""
+    # an expectation gives a check for each row of the summary, or one for all of them together
     suite = limits.suite
     if suite is None:
         return
@@ -141,10 +140,8 @@ def _check(
     action: str | None,
     found: str,
 ) -> dict[str, Any]:
-    """Returns what lands of a check of a row of the summary, None for all of them together.
-
-    `action` is what follows, None where it holds; `found` is what was found where it does not, said after its name.
-    """
+    # `row` is None for all rows together, `action` None if the check holds; `found` says what was found if it does not,
+    # and follows its name
     of_row = ("model_id", "task_id", "prompt_variant_id")
     return {
         "expectation": name,
@@ -158,7 +155,7 @@ def _check(
 
 
 def _lines(checks: Sequence[Mapping[str, Any]], summary: Sequence[Row]) -> Iterator[str]:
-    """Gives a line for each check that fails: by what follows from it, and the furthest above its limit first."""
+    # the worst first, and of these the furthest above its limit
     rows = {_key(row): row for row in summary}
 
     def order(check: Mapping[str, Any]) -> tuple[int, float]:
@@ -176,7 +173,7 @@ def _lines(checks: Sequence[Mapping[str, Any]], summary: Sequence[Row]) -> Itera
 
 
 def breaks_format(check: Mapping[str, Any]) -> bool:
-    """Tells whether a check says that a model breaks its format under a variant; `int_variants_asked` says the same in SQL."""
+    """Tells whether a check found a model breaking its format under a variant, as `int_variants_asked` does in SQL."""
     return not check["is_success"] and check["model_id"] is not None and check["expectation"] not in WITHOUT_ANSWER
 
 
@@ -185,7 +182,7 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _limits(limits: FormatLimits) -> Iterator[Limit]:
-    """Gives the limits of a card, and two that none may loosen: completeness and the label set."""
+    # no card can loosen the first two: completeness and the label set
     yield Limit(name="every planned cell landed", column="n_missing", allowed=0, allowed_by="no field of the card")
     yield Limit(
         name="labels inside the set", column="n_outside_labels", allowed=0, allowed_by="labels of the task card"
@@ -198,7 +195,7 @@ def _limits(limits: FormatLimits) -> Iterator[Limit]:
 
 
 def _action(policy: str, column: str) -> str:
-    # answers that never came are no finding about a prompt, so that no policy lets more of them be missing than the card says
+    # answers that never came say nothing about a prompt: no policy lets more of them be missing than the card says
     return "failed" if policy == "fail" or column in ("n_outside_labels", "error_rate") else "warned"
 
 
@@ -219,7 +216,6 @@ def _figure(value: object) -> float | None:
 def _ask(
     summary: Sequence[Row], planned: Row, limits: Sequence[Limit], suite: ExpectationSuite | None
 ) -> dict[str, Any]:
-    """Returns Great Expectations' result, and by column the model and variant of each row above its limit."""
     request = {
         "suite": f"answer formats of {planned['audit_id']}",
         "columns": {name: [row[name] for row in summary] for name in SUMMARY_COLUMNS},
@@ -237,7 +233,7 @@ def _ask(
 
 
 def _own_expectation(suite: ExpectationSuite, expectation: Expectation) -> dict[str, Any]:
-    """Returns an expectation as Great Expectations takes it; its notes say which field of the card it is of."""
+    # the notes say which field of the card the expectation comes from
     notes = (expectation.notes,) if isinstance(expectation.notes, str) else expectation.notes or ()
     of_field = f"format.expectations of the audit card: {suite.file}"
     taken = expectation.model_dump(mode="json", include={"type", "kwargs", "severity", "description"})
@@ -247,7 +243,7 @@ def _own_expectation(suite: ExpectationSuite, expectation: Expectation) -> dict[
 def _new_validations(
     warehouse: Warehouse, audit_run_id: str, result: dict[str, Any], checked_at: datetime
 ) -> list[dict[str, Any]]:
-    """Returns the row of a validation; none where the run's newest has the same result."""
+    # none if the run's newest validation has the same result
     query = "select validation_id, result from raw.format_validations where audit_run_id = $run order by checked_at desc limit 1"
     newest = next(iter(warehouse.read(query, run=audit_run_id)), {"validation_id": None, "result": None})
     text = as_json(result)
@@ -269,7 +265,7 @@ def _new_validations(
 
 
 def _differences(result: dict[str, Any]) -> Iterator[str]:
-    """Gives in which respects a summary is not what was planned: rows that are lost, unknown, incomplete or there twice."""
+    # how a summary differs from what was planned: rows are lost, unknown, incomplete or there twice
     for each in result["results"]:
         if each["success"] or OWN in each["expectation_config"]["meta"]:
             continue
