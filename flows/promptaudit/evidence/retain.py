@@ -53,7 +53,7 @@ def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collectio
 
     Raises:
         ValueError: `raw_nights` is below 1.
-        WarehouseError: the archive cannot be written, or reads back differently; that run and the later ones stay whole.
+        WarehouseError: the archive cannot be written, or reads back otherwise; that run and the later ones stay whole.
     """
     if raw_nights < 1:
         msg = f"raw_nights is {raw_nights}: the newest night keeps its raw rows, so at least 1 is wanted"

@@ -31,11 +31,7 @@ OF_EARLIER_NIGHTS = (
     "rpt_night_verdicts",
     "rpt_alarms",
 )
-NOT_OF_NIGHTS = (
-    "base",
-    "candidate",
-    "difference",
-)  # columns of a comparison that its test on earlier nights does not touch
+NOT_OF_NIGHTS = ("base", "candidate", "difference")  # columns of a comparison that rest on no earlier night
 
 
 def recompute(warehouse: Warehouse, traces: Sequence[Trace]) -> list[Any]:

@@ -36,11 +36,7 @@ OF_FAMILY = (
     "verdict",
     "reason",
 )  # these rest on every test of the comparison
-OF_ONE_VARIANT = (
-    "n_answers",
-    "n_invalid",
-    "invalid_rate",
-)  # of rpt_prompt_variants; its other columns compare variants
+OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants, which else compares variants
 OF_ONE_WORDING = ("agreement", "mean_prompt_tokens", "mean_completion_tokens")  # of rpt_wording_choices
 FITTED = ("accuracy_fitted", "accuracy_shrunk")  # of fct_variant_accuracy; they rest on all variants of the group
 OF_CLASSES = (

@@ -13,8 +13,10 @@ from typing import Any, Literal
 from promptaudit.registry.errors import PromptauditError
 
 Kind = Literal["changed", "gone", "added", "unsealed", "broken"]
-"""`changed`, `gone` and `added` are rows that differ from their seal, are missing, or that no seal has. `unsealed` rows are in no
-seal yet. `broken` is damaged evidence: a seal, a list of digests, a file."""
+"""`changed`, `gone` and `added` mean a row that differs from its seal, is missing, or was added without a seal.
+
+`unsealed` means that no seal has it yet. `broken` means damaged evidence: a seal, a list of digests, a file.
+"""
 MOST = 100  # findings of a kind in a table and copy; the rest is counted
 
 

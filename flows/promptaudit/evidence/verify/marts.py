@@ -33,7 +33,7 @@ def mart_checks(check: Check, *, sealed: Entries, place: Place, others: Sequence
 def _parts(
     check: Check, *, mart: str, sealed: Entries, place: Place, others: Sequence[Place]
 ) -> Iterator[Finding | Check]:
-    # a mart is one thing, and a mart that compares runs is one thing for each comparison
+    # a mart is checked as a whole, and a mart that compares runs comparison by comparison
     of = partial(_check, check, mart, place=place, others=others)
     if not compares(mart):
         yield of(sealed["marts"].get(mart))

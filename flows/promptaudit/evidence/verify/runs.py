@@ -241,7 +241,7 @@ def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[Findin
     findings: list[Finding] = []
     erased: list[Counter[str]] = []
     for place in places:
-        # a copy may have been published before the run was sealed, and one with the warehouse's bytes is checked with it
+        # a copy may have been published before the run was sealed; one with the warehouse's bytes is checked with it
         if not place.seals_of(run) or (place.is_same and not findings):
             continue
         others = [other for other in places if other is not place]
