@@ -238,10 +238,10 @@ def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
 
 
 def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> VerifyResult:
-    """Compares a report's file with the page that was written, or its figures with the marts.
+    """Verifies a report's file: its page or the figures on it, then the seals of the run that it is about.
 
-    Then it checks the page's run against its seals. Raises DataError where the file is no report, WarehouseError where
-    there is nothing to compare it with.
+    The page is compared with the page that was written, or its figures with the marts. Raises DataError where the file
+    is no report, WarehouseError where there is nothing to compare it with.
     """
     on_page, note, run = check_page(warehouse, path)
     result = verify_with_pages(warehouse, run, seal=seal)

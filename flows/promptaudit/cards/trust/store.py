@@ -91,7 +91,7 @@ class TrustedCode(BaseModel):
 
 
 class TrustFile(BaseModel):
-    """The content of the file; files of before there was code have none."""
+    """The content of the file. Files written before code could be trusted have no `code`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

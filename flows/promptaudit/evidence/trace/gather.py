@@ -113,7 +113,7 @@ def trace_row(
     most_prompts: int | None = None,
     prompts_of: Callable[[str], SentPrompts] | None = None,
 ) -> Trace:
-    """Gathers what `trace` does, for a row of a mart that is at hand and on an open copy.
+    """Gathers what `trace` does, for a row of a mart that the caller has read, on an open copy.
 
     `prompts_of` gives the prompts of a run, which are read once for many rows.
     """
