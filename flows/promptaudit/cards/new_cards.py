@@ -145,7 +145,7 @@ def has_cards(folder: Path) -> bool:
 
 
 def write_schemas(folder: Path) -> list[Path]:
-    """Writes the JSON Schemas of this version into `schemas` below a folder of cards, over those of an earlier version."""
+    """Writes the JSON Schemas of this version into `schemas` below a folder of cards, over an earlier version's."""
     schemas = folder / "schemas"
     if schemas.is_symlink():
         msg = f"{schemas} is a link; remove it, and the schemas are written into a folder of their own"

@@ -1,8 +1,8 @@
 """Moves the raw rows of older nights into the archive beside the warehouse, and back.
 
-Marts stay, completions in marts.fct_predictions and marts.fct_verdicts among them: a retired night is read, charted and
-compared as before, and only deriving it again needs its raw rows, which `restore` lands. What grows with every answer
-moves; cards, samples and wordings stay, since later runs reuse wordings. Whoever calls holds the warehouse
+Marts stay, with the completions in marts.fct_predictions and marts.fct_verdicts: a retired night is read, charted and
+compared as before. Only deriving it again needs its raw rows, which `restore` lands. The tables that grow with every
+answer move. Cards, samples and wordings stay, since later runs reuse wordings. The caller holds the warehouse
 (`promptaudit.warehouse.hold`).
 """
 
@@ -32,14 +32,15 @@ class RetiredRun:
 
 
 def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collection[str] = ()) -> list[RetiredRun]:
-    """Moves the raw rows of an audit's complete runs to the archive, but for the newest `raw_nights` of them.
+    """Moves the raw rows of an audit's complete runs to the archive, except for the newest `raw_nights` of them.
 
-    Imports, runs that are not complete, the run that a baseline's name stands for, the base runs of open alarms and those
-    of `keep` stay as they are. A run is one transaction: its rows are written, read back and compared, forced to the
-    disk, and only then dropped. Whoever is killed or runs out of disk has lost nothing, and the next call goes on.
+    Some runs keep their raw rows: imports, runs that are not complete, the run that a baseline's name stands for, the
+    base runs of open alarms and the runs in `keep`. Each run moves in one transaction: its rows are written, read back
+    and compared, forced to the disk, and only then deleted from the warehouse. A kill or a full disk loses nothing, and
+    the next call goes on.
 
-    The file shrinks little, and the freed space is used by the nights that follow. The published copy still holds the
-    rows until the next `publish`.
+    The file shrinks little, and later nights use the freed space. The published copy still holds the rows until the
+    next `publish`.
 
     Args:
         warehouse: the writer's file, held by the caller.
@@ -48,7 +49,7 @@ def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collectio
         keep: ids of further runs that are still needed.
 
     Returns:
-        What was moved, oldest first; empty when nothing was due.
+        The runs that moved, oldest first; empty when nothing was due.
 
     Raises:
         ValueError: `raw_nights` is below 1.
@@ -68,7 +69,7 @@ def retain(warehouse: Warehouse, audit_id: str, raw_nights: int, keep: Collectio
 
 
 def restore(warehouse: Warehouse, audit_run_id: str) -> int:
-    """Lands the archived rows of a run again, and returns how many were missing; landing twice adds nothing.
+    """Lands the archived rows of a run again and counts the rows that were missing. Landing twice adds nothing.
 
     The archive keeps its files, and a `retain` that finds the run due moves it again. The caller holds the warehouse.
 
@@ -84,15 +85,15 @@ def restore(warehouse: Warehouse, audit_run_id: str) -> int:
 
 
 def retired_runs(warehouse: Warehouse) -> set[str]:
-    """Returns the runs whose raw rows are in the archive and not in the warehouse."""
+    """Finds the runs whose raw rows are in the archive and not in the warehouse."""
     return {row["audit_run_id"] for row in warehouse.read(RETIRED_RUNS)}
 
 
 def without_retired(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[str]:
-    """Returns those of some runs that can be derived again; the marts of a retired one would come out empty.
+    """Drops retired runs from a list of runs to derive again, because the marts of a retired run would come out empty.
 
     Raises:
-        UsageError: every one is retired.
+        UsageError: every run of the list is retired.
     """
     retired = retired_runs(warehouse)
     kept = [audit_run_id for audit_run_id in audit_run_ids if audit_run_id not in retired]
@@ -107,7 +108,7 @@ def without_retired(warehouse: Warehouse, audit_run_ids: Sequence[str]) -> list[
 
 
 def retire_again(warehouse: Warehouse, audit_run_id: str) -> RetiredRun:
-    """Moves the rows of a run that was restored back to the archive, whose files they replace."""
+    """Moves the rows of a restored run back to the archive and replaces its files there."""
     (row,) = warehouse.read(
         "select started_at from raw.audit_runs where audit_run_id = $audit_run_id", audit_run_id=audit_run_id
     )

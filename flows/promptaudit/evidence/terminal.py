@@ -1,4 +1,4 @@
-"""Evidence for people: what differs from the seals, and what a figure rests on; what people said stays text."""
+"""Draws what differs from the seals and what a figure rests on, for a terminal. Stored texts are not read as markup."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ MODEL = ("model_id", "engine", "model", "fingerprint", "input_usd_per_mtok", "ou
 
 
 def lines_of(result: VerifyResult) -> list[str]:
-    """Returns everything a terminal shows of a verification: what differs, the runs, notes."""
+    """Lists everything that a terminal shows of a verification: findings, runs and notes, a line each."""
     return [*map(line_of_difference, result.findings), *map(_line_of_run, result.runs), *result.notes]
 
 
 def line_of_difference(finding: Finding) -> str:
-    """Returns a difference in one line; names are made visible, texts never printed."""
+    """Writes a finding in one line. Control characters are escaped, and texts are never printed."""
     which = f" {finding.which}" if finding.which else ""
     detail = f": {finding.detail}" if finding.detail else ""
     return shown(f"{finding.kind}: {finding.what}{which} in {finding.where}{detail}")
@@ -69,7 +69,7 @@ def _line_of_run(run: RunSeal) -> str:
 
 
 def tree_of(trace: Trace) -> Tree:
-    """Returns the figure, and below it each thing it rests on, from the printed number to the machine."""
+    """Draws a figure as a tree with all that it rests on below it, from its formula to the code and seal of its run."""
     from rich.tree import Tree
 
     from promptaudit.evidence.trace.command import RecomputedTrace
@@ -112,7 +112,7 @@ def tree_of(trace: Trace) -> Tree:
 
 
 def _add_prompts(top: Tree, trace: Trace) -> None:
-    """The messages as they were sent, in full where they are those of one sample under one variant."""
+    # in full if they are the messages of one sample under one variant
     prompts = [{**row, "messages": json.dumps(row["messages"], ensure_ascii=False)} for row in trace.prompts[:MOST]]
     if len(prompts) == 1 and isinstance(trace.prompts[0]["messages"], list):
         below = top.add(_line("prompt as sent"))

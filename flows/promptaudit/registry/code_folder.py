@@ -1,7 +1,7 @@
 """Reads and copies the files of a registry folder that its own code may import, read or run.
 
-Code runs in a private copy of these files, so that it reaches nothing of the folder that the sha256 does not cover, and what was
-compared is what runs.
+Code runs in a private copy of these files, so that it reaches nothing of the folder that the sha256 does not cover, and
+what was compared is what runs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ _FILES = ("path", "gguf", "expectations")  # fields that name a file which is no
 
 
 def folder_sha256(root: Path, named: Collection[Path] = (), copy: Path | None = None) -> str:
-    """Returns the sha256 of the files of a registry folder that its code may use: their names, contents and whether they run.
+    """Computes the sha256 of the files of a registry folder that its code may use.
 
-    Left out are cards, the data that cards name, what Python compiled, the folder `warehouse`, virtual environments and names
-    that begin with a dot, unless they are among the files `named`. A link to a file of the folder counts as that file.
+    It covers their names, their contents and whether they run. Left out are cards, the data that cards name, what
+    Python compiled, the folder `warehouse`, virtual environments and names that begin with a dot, unless they are among
+    the files `named`. A link to a file of the folder counts as that file.
 
     Args:
         root: the registry folder.
@@ -54,7 +55,7 @@ def folder_sha256(root: Path, named: Collection[Path] = (), copy: Path | None = 
 
 
 def _files(top: Path, named: set[Path]) -> dict[str, Path]:
-    """Returns the files by their names in the folder; links are followed."""
+    # by their names in the folder; links are followed
     not_code = _data(top) - named
     files = {path.relative_to(top).as_posix(): path for path in named if path.is_relative_to(top)}
     for folder, folders, names in os.walk(top):
@@ -77,7 +78,6 @@ def _files(top: Path, named: set[Path]) -> dict[str, Path]:
 
 
 def _is_code(path: Path, top: Path) -> bool:
-    """Returns whether something of the folder counts as what code may use, by its name."""
     if path.name.startswith(".") or path.name == "__pycache__" or path.suffix in COMPILED or path == top / "warehouse":
         return False
     is_card = path.suffix in (".yml", ".yaml") and path.relative_to(top).parts[0] in CARD_FOLDERS
@@ -99,7 +99,6 @@ def _refuse_link(path: Path, top: Path) -> NoReturn:
 
 
 def _data(top: Path) -> set[Path]:
-    """Returns the files that cards of tasks, of models and of audits read."""
     found = set()
     for path in chain.from_iterable(top.glob(f"{kind}/**/*.y*ml") for kind in ("models", "tasks", "audits")):
         for named in _named_in(path):
@@ -110,7 +109,7 @@ def _data(top: Path) -> set[Path]:
 def _named_in(path: Path) -> Iterator[str]:
     try:
         cards, *_ = read_yaml(path, path.name)
-    except CardError:  # it is told where cards are loaded
+    except CardError:  # loading the cards reports it
         return
     for card in cards.values():
         fields = card if isinstance(card, dict) else {}
@@ -121,7 +120,7 @@ def _named_in(path: Path) -> Iterator[str]:
 
 
 def _read(path: Path, most: int) -> tuple[bytes, bool]:
-    """Returns the content of a regular file, cut off where it is too long, and whether its owner may run it."""
+    # reads at most one byte more than `most`; the flag says whether the file's owner may run it
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     with os.fdopen(handle, "rb") as file:
         mode = os.fstat(handle).st_mode

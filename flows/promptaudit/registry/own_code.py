@@ -1,8 +1,8 @@
 """Finds the code that a card names: a function `module:function`, or a command. Nothing here runs or imports it.
 
-A module is the file `module.py` in the card's registry folder, beside `models/` and `tasks/`; where there is none, an installed
-module. The working directory is never looked at. A path in a command lies inside the registry folder, a bare name is looked up
-on PATH. Code may use the other files of its folder, so it is trusted together with them.
+A module is the file `module.py` in the card's registry folder, beside `models/` and `tasks/`; where there is none, an
+installed module. The working directory is never looked at. A path in a command lies inside the registry folder, a bare
+name is looked up on PATH. Code may use the other files of its folder, so it is trusted together with them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Code:
     """The code that a card names.
 
     place: the file of a function, or the registry folder of a command; None: an installed module.
-    sha256: of that file; of the files that a command may use, with those elsewhere that it names; None where there are none.
+    sha256: of that file; of the files that a command may use, with the files elsewhere that it names; None without files.
     folder_sha256: of all files that it may use in the registry folder; None: an installed module.
     environment: the variables that a command is given beside those that every command is given.
     """
@@ -48,17 +48,17 @@ class Code:
 
     @property
     def file(self) -> Path | None:
-        """Returns the file of a function; None for an installed module's, and for a command."""
+        """Names the file of a function. None for an installed module's function and for a command."""
         return None if self.place is None or self.use == "command" else Path(self.place)
 
     @property
     def folder(self) -> Path | None:
-        """Returns the registry folder whose files it may use; None for an installed module's."""
+        """Names the registry folder whose files the code may use. None for an installed module's."""
         return None if self.place is None else Path(self.place) if self.use == "command" else Path(self.place).parent
 
     @property
     def named(self) -> frozenset[Path]:
-        """Returns the files of the registry folder that a command names."""
+        """Lists the files of the registry folder that a command names."""
         return self._files[0]
 
     @property
@@ -68,7 +68,7 @@ class Code:
         return _files_of(tuple(shlex.split(self.name)), Path(self.place))
 
     def __str__(self) -> str:
-        """Returns the code with its place, as it is shown to whoever is asked to trust it."""
+        """Shows the code with its place to the person who is asked to trust it."""
         if self.use == "command":
             given = f", given {' and '.join(self.environment)}" if self.environment else ""
             try:
@@ -81,14 +81,18 @@ class Code:
 
 
 class CodeFinder:
-    """Finds the code that cards of a registry folder name; looks at the folder once, when the first card names some."""
+    """Finds the code that cards of a registry folder name.
+
+    It computes the sha256 of the folder when the first card names code, and once more for each other set of files that
+    commands name.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._sha256: dict[frozenset[Path], str] = {}  # by the files that are never left out
 
     def code_of(self, card: Card) -> Code | None:
-        """Returns the code that a card names, as it is now; None where it names none.
+        """Finds the code that a card names, as it is now. None if the card names none.
 
         Raises CardError where the card has another sha256 of it, or the code cannot be read or leaves the registry.
         """
@@ -131,7 +135,7 @@ class CodeFinder:
 
 
 def with_sha256(card: Card, code: Code) -> Card:
-    """Returns the card with the sha256 of the code it names, so that changed code makes another card of it."""
+    """Copies the card with the sha256 of the code it names, so that changed code makes another card of it."""
     update = {"code_sha256": code.sha256}
     if isinstance(card, TaskCard) and isinstance(card.reader, PythonReader):
         return card.model_copy(update={"reader": card.reader.model_copy(update=update)})
@@ -139,19 +143,22 @@ def with_sha256(card: Card, code: Code) -> Card:
 
 
 def command_sha256(command: tuple[str, ...], root: Path, folder_sha256: str | None) -> str | None:
-    """Returns the sha256 of a command: of the files of its registry folder, with those elsewhere that it names as they are."""
+    """Computes the sha256 of a command from its registry folder and the files elsewhere that it names.
+
+    It is `folder_sha256` itself if the command names no file elsewhere.
+    """
     elsewhere = _files_of(command, root)[1]
     return hashlib.sha256(f"{folder_sha256} {_digest(elsewhere)}".encode()).hexdigest() if elsewhere else folder_sha256
 
 
 def installed_sha256(function: str) -> str | None:
-    """Returns the sha256 of the file of an installed module's function; None where it has none or is not there."""
+    """Computes the sha256 of the file of an installed module's function. None if there is no such file."""
     file = _installed_file(function)
     return _digest([file]) if file is not None and file.is_file() else None
 
 
 def problem_of(code: Code) -> str | None:
-    """Returns why code cannot be called on this machine, as far as that shows without running it; None where nothing does."""
+    """Explains why code cannot be called on this machine, as far as that shows without running it, else gives None."""
     if code.use == "command":
         program = shlex.split(code.name)[0]
         return None if program_of(program, Path(code.place or "")) else f"no program '{program}' {_where(program)}"
@@ -169,7 +176,10 @@ def problem_of(code: Code) -> str | None:
 
 
 def program_of(program: str, root: Path) -> str | None:
-    """Returns the path of a command's program: a path lies in the registry folder, a bare name in PATH's absolute folders."""
+    """Finds the program of a command. None if it is not there.
+
+    A relative path starts at the registry folder, and a bare name is looked up in PATH's absolute folders.
+    """
     if "/" in program:
         return shutil.which(str(root / program))
     folders = [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
@@ -177,7 +187,7 @@ def program_of(program: str, root: Path) -> str | None:
 
 
 def _digest(files: Iterable[Path]) -> str | None:
-    """Returns the sha256 of a file; of several files the sha256 of theirs."""
+    # of several files the sha256 of their sha256s
     digests = []
     for path in files:
         with path.open("rb") as file:
@@ -190,7 +200,7 @@ def _where(program: str) -> str:
 
 
 def _named(card: Card) -> tuple[Use, str, str | None] | None:
-    """Returns what a card's code is used for, its name, and the sha256 that the card has of it."""
+    # its use, its name, and the sha256 that the card has of it
     if isinstance(card, ModelCard) and card.engine == "python":
         return "model", card.model, card.code_sha256
     if isinstance(card, TaskCard) and isinstance(card.reader, PythonReader):
@@ -203,7 +213,6 @@ def _named(card: Card) -> tuple[Use, str, str | None] | None:
 
 
 def _own_file(name: str, root: Path) -> Path | None:
-    """Returns the registry's file of a function; raises CardError where a link leads out of the registry."""
     module = name.partition(":")[0]
     path = root / f"{module}.py"
     if "." in module or not path.is_file():
@@ -213,7 +222,7 @@ def _own_file(name: str, root: Path) -> Path | None:
 
 
 def _refuse_uncompared(name: str, root: Path) -> None:
-    """Raises CardError where a module counts as installed and lies in the registry, since PYTHONPATH leads there."""
+    # a module in the registry counts as installed if PYTHONPATH leads there
     file = _installed_file(name)
     if file is not None and file.is_relative_to(root.resolve()) and not file.is_relative_to(Path(sys.prefix).resolve()):
         place = file.relative_to(root.resolve())
@@ -227,10 +236,7 @@ def _installed_file(function: str) -> Path | None:
 
 
 def _files_of(command: tuple[str, ...], root: Path) -> tuple[frozenset[Path], list[Path]]:
-    """Returns the files of the registry that a command names, and those elsewhere.
-
-    Raises CardError for a relative path that leaves the registry.
-    """
+    # in the registry, and elsewhere; a relative path that leaves the registry raises CardError
     inside, elsewhere = set(), []
     for index, word in enumerate(command):
         path = root / word
@@ -254,7 +260,7 @@ def _inside(path: Path, root: Path) -> Path:
 
 
 def _spec_of(module: str) -> ModuleSpec | None:
-    """Returns where a module is installed, without importing it or the packages it is in."""
+    # imports neither the module nor the packages it is in
     here = Path.cwd()
     path = [each for each in sys.path if each and Path(each).resolve() != here]
     name, spec = "", None
@@ -270,15 +276,13 @@ def _spec_of(module: str) -> ModuleSpec | None:
             return None
         try:
             path = list(spec.submodule_search_locations or ())
-        except (
-            KeyError
-        ):  # of a package without __init__ inside another one, which looks up the other where it is imported
+        except KeyError:  # a package without __init__ inside another one looks up the other among imported modules
             path = [str(Path(each) / part) for each in path]
     return spec
 
 
 def _names_in(file: Path) -> set[str] | None:
-    """Returns the names that a file binds at its top level; None where only running it would tell."""
+    # bound at the top level; None if only running the file would show them
     names: set[str] = set()
     if file.stat().st_size > MOST_BYTES:
         return None

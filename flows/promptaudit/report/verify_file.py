@@ -1,4 +1,4 @@
-"""Holds a report's file against what was written, and the figures printed on it against the marts."""
+"""Compares a report's file with the page that was written, and the figures printed on it with the marts."""
 
 from __future__ import annotations
 
@@ -62,19 +62,20 @@ class _Figures(HTMLParser):
 
 
 def figures_of(page: str) -> list[Printed]:
-    """Returns every figure of a page, in order."""
+    """Reads every figure of a page, in order."""
     parser = _Figures()
     parser.feed(page)
     return parser.printed
 
 
 def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, str | None]:
-    """Returns what differs on a report's page, a sentence on what it was held against, and the run it is about.
+    """Compares a report's page with what was written, or its figures with the marts.
 
-    A page whose hash landed is what was written. Else its figures are held against the marts one by one; where all agree,
-    the page as it would be written now says in which line it differs.
+    Gives what differs, a sentence on what the page was compared with, and the run that it is about. A page whose hash
+    landed is as it was written. On any other page each figure is compared with the marts. If all agree, the page is
+    rendered anew, to name the first line in which it differs.
 
-    Raises DataError where the file is none that a report could be.
+    Raises DataError where the file cannot be read or is no report.
     """
     try:
         content = path.read_bytes()
@@ -103,9 +104,9 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
 
 
 def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
-    """Checks of the reports beside the published copy, of every run or of one and what it was compared with.
+    """Makes the checks of the reports beside the published copy, of every run or of one run and its comparisons.
 
-    A hash counts under the page's own name alone.
+    A hash counts only under the page's own name.
     """
     folder = warehouse.places.published
     with _landed(warehouse) as con:
@@ -137,10 +138,8 @@ def _sha256_of(page: Path) -> str:
 
 
 def _explain(check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[str, str]) -> list[Finding]:
-    """What differs on a page from the marts it prints.
-
-    A copy alone may not know the newest page's hash, nor have the pages that it links to: there only figures prove anything.
-    """
+    # A copy alone may not know the newest page's hash, nor have the pages that it links to: there only a figure that
+    # differs proves a change.
     if run := runs.get(_sha256_of(page)):
         return [check.part(audit_run_id=run).found("changed", detail=f"it is another page, of run {run}")]
     is_copy = not warehouse.places.file.is_file()
@@ -149,7 +148,6 @@ def _explain(check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[st
 
 
 def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple[list[Finding], str | None]:
-    """Names figures whose value or text is not the mart's, and the run that the page is about."""
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     findings: list[Finding] = []
     runs: Counter[str] = Counter()
@@ -181,7 +179,7 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
 
 
 def spellings(value: Any) -> set[str]:
-    """Returns every way in which the report prints a value; a mark may stand behind it."""
+    """Lists every way in which the report prints a value, with and without a mark behind it."""
     texts = {exact(value), str(value)}
     if value is None:
         texts |= {number(None), ABSENT, "NULL"}
@@ -201,7 +199,7 @@ def _of_number(value: float) -> set[str]:
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
-    """Returns the first line that is not as the page would be written now, under the text policy that comes nearest."""
+    # compared with the page as it would be written now, under the text policy that comes nearest
     from promptaudit.report import as_written, report_as
     from promptaudit.report.comparison_page.page import as_written as comparison_as_written
 
@@ -231,18 +229,19 @@ def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Findin
 
 
 verify_with_pages = partial(verify, more=page_checks)
-"""Holds one run or every run against its seals, and the reports beside the published copy against what was written."""
+"""Checks one run or every run against its seals, and the reports beside the published copy against what was written."""
 
 
 def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
-    """Opens what says which pages were written: the warehouse, or where it is not there its copy."""
+    # the copy has the reports too, where the warehouse is not there
     return warehouse.inspect() if warehouse.places.file.is_file() else warehouse.published.inspect()
 
 
 def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> VerifyResult:
-    """Holds a report's file against the page that was written, or its figures against the marts; then its run against its seals.
+    """Verifies a report's file: its page or the figures on it, then the seals of the run that it is about.
 
-    Raises DataError where the file is no report, WarehouseError where there is nothing to hold it against.
+    The page is compared with the page that was written, or its figures with the marts. Raises DataError where the file
+    is no report, WarehouseError where there is nothing to compare it with.
     """
     on_page, note, run = check_page(warehouse, path)
     result = verify_with_pages(warehouse, run, seal=seal)

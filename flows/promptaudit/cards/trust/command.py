@@ -99,7 +99,10 @@ class TrustList:
 
 
 def trust_folder(settings: Settings, folder: Path) -> TrustedFolder:
-    """Records every pair and all code of the sound cards of a registry folder as trusted; raises CardError for no folder."""
+    """Records every pair and all code of the sound cards of a registry folder as trusted.
+
+    Raises CardError for no folder.
+    """
     registry = read_registry([folder])
     pairs, named = _wanted_in(registry, folder)
     path = trust_file(settings)
@@ -136,7 +139,7 @@ def forget_folder(settings: Settings, folder: Path) -> ForgottenFolder:
 
 
 def list_trusted(settings: Settings) -> TrustList:
-    """Returns everything that is trusted, the oldest first."""
+    """Lists everything that is trusted, the oldest first."""
     path = trust_file(settings)
     known = load(path)
     since: dict[Pair | Code, dict[str, Any]] = {
@@ -151,7 +154,6 @@ def list_trusted(settings: Settings) -> TrustList:
 
 
 def _wanted_in(registry: Registry, folder: Path) -> tuple[dict[Pair, list[Use]], dict[Code, list[CodeUse]]]:
-    """Returns every pair and all code that the cards of a registry folder need trust for."""
     used = {
         kind: {name: entry for name, entry in entries.items() if entry.root == folder}
         for kind, entries in registry.entries.items()

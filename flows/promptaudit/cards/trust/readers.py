@@ -1,7 +1,7 @@
 """Says which readers of the user's own code may be called.
 
-A reader stands in the warehouse, which may be somebody else's: it names a function and the sha256 of its file, and where the
-function lies is known from the user's trust file alone.
+A reader stands in the warehouse, which may be somebody else's: it names a function and the sha256 of its file. Where
+the function lies is known from the user's trust file alone.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ if TYPE_CHECKING:  # at run time it would say that code is at work
 
 
 def trusted_readers(readers: Mapping[str, str]) -> list[TrustedReader]:
-    """Returns those of these readers that are code, all of it trusted; `readers` has each as it landed, and who has it.
+    """Finds the readers that are code and makes sure that all of it is trusted.
 
-    Raises UntrustedCard for code that the user does not trust, ChangedCode for code whose file is not as it was trusted.
+    `readers` has each reader as it landed, and who has it. Raises UntrustedCard for code that the user does not trust,
+    ChangedCode for code whose file is not as it was trusted.
     """
     own = {reader: json.loads(reader)["python"] for reader in readers if is_own(reader)}
     if not own:
@@ -34,7 +35,7 @@ def trusted_readers(readers: Mapping[str, str]) -> list[TrustedReader]:
 
 
 def is_own(reader: str) -> bool:
-    """Returns whether a reader names code."""
+    """Checks whether a reader names code."""
     try:
         card = json.loads(reader)
     except (ValueError, RecursionError):

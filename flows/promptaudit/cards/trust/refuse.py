@@ -1,8 +1,9 @@
 """Refuses cards of others that send a key to a host, or name code, until the user has trusted it.
 
-A card names a host and a variable, so a card from elsewhere could send any variable anywhere. What a card of the package
-names, this machine itself, and a card that leaves host and key to the user's environment need no trust. Nothing here reads
-the value of a key. Code that a card names is refused in the same way: it could do anything that its user can.
+A card names a host and a variable, so a card from elsewhere could send any variable anywhere. What a card of the
+package names, this machine itself, and a card that leaves host and key to the user's environment need no trust. Nothing
+here reads the value of a key. Code that a card names is refused in the same way: it could do anything that its user
+can.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ class CodeUse:
 
 
 def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
-    """Returns what a model card needs trust for: each address it is asked at with its key's variable, this machine left out.
+    """Lists what a model card needs trust for: each address that it is asked at, with its key's variable.
 
-    Raises CardError for an address that programs could read differently, UsageError if that is OPENAI_BASE_URL's.
+    Addresses of this machine are left out. Raises CardError for an address that programs could read differently,
+    UsageError if that is OPENAI_BASE_URL's.
     """
     card = entry.card
     if entry.root == SHIPPED or not isinstance(card, ModelCard) or not _sends_what_it_names(card):
@@ -75,17 +77,17 @@ def pairs_of(model_id: str, entry: Entry) -> dict[Pair, Use]:
 
 
 def _sends_what_it_names(card: ModelCard) -> bool:
-    """Returns whether the card names a host or a variable that a request of its would use."""
     if card.is_in_process or card.starts_server:
         return False
     return bool(card.base_url) or card.api_key_env is not None
 
 
 def read_address(url: str) -> tuple[str, str, int]:
-    """Returns scheme, host and port as the client asks them: lower case, ASCII (IDNA), no dot at the end, the port written out.
+    """Reads scheme, host and port of an address as the client asks them.
 
-    Raises ValueError for credentials and for a host with anything but letters, digits, `-`, `_`: a per cent sign or a
-    backslash is another host to another parser, and a key must not depend on which.
+    The host is in lower case and ASCII (IDNA) without a dot at the end, and the port is written out. Raises ValueError
+    for credentials and for a host with anything but letters, digits, `-`, `_`: a per cent sign or a backslash is
+    another host to another parser, and a key must not depend on which.
     """
     import httpx2
 
@@ -107,7 +109,7 @@ def read_address(url: str) -> tuple[str, str, int]:
 
 
 def wanted_by(models: Mapping[str, Entry]) -> dict[Pair, list[Use]]:
-    """Returns every pair that model cards need trust for, with the cards that use it."""
+    """Collects every pair that model cards need trust for, with the cards that use it."""
     wanted: dict[Pair, list[Use]] = {}
     for model_id, entry in models.items():
         for pair, use in pairs_of(model_id, entry).items():
@@ -116,7 +118,7 @@ def wanted_by(models: Mapping[str, Entry]) -> dict[Pair, list[Use]]:
 
 
 def code_in(used: Mapping[str, Mapping[str, Entry]]) -> dict[Code, list[CodeUse]]:
-    """Returns the code that cards name, by kind and id, with the cards that name it."""
+    """Collects the code that cards name, with the cards that name it. `used` has the cards by kind and id."""
     named: dict[Code, list[CodeUse]] = {}
     for kind, field in CODE_FIELDS.items():
         for name, entry in used.get(kind, {}).items():
@@ -152,7 +154,7 @@ def refuse_untrusted(settings: Settings, used: Mapping[str, Mapping[str, Entry]]
 
 
 def _refuse_untrusted_code(path: Path, named: Mapping[Code, list[CodeUse]], known: Known, progress: Progress) -> None:
-    """Asks for trust of code that is new or changed, then once for what is as it was beside files that changed."""
+    # asks for each code that is new or changed, then once a folder for code that is as it was beside files that changed
     beside: dict[Path | None, list[Code]] = {}
     for code, (by, *others) in named.items():
         if key_of(code) in known:
@@ -185,7 +187,6 @@ def _ask(progress: Progress, question: str, refusal: str) -> None:
 
 
 def _is_known_but_for(fields: Sequence[str], code: Code, known: Known) -> bool:
-    """Returns whether the code was trusted with other values of these fields."""
     otherwise = {name: getattr(code, name) for name in fields}
     return any(isinstance(each, Code) and replace(each, **otherwise) == code for each in known)
 

@@ -1,8 +1,9 @@
 """Keeps the file of what a user trusts, and since when.
 
-That are hosts that cards of others may send the value of a key variable to, and code that cards name.
+A user trusts hosts that cards of others may send the value of a key variable to, and code that cards name.
 
-It is private to its owner. Writers take turns and read before they write, so that none loses what another recorded.
+The file is private to its owner. Writers take turns and read before they write, so that none loses what another
+recorded.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Pair:
     api_key_env: str
 
     def __str__(self) -> str:
-        """Returns the origin, with what a name in other letters looks like and whether all the way can read the key."""
+        """Shows the origin, what a name in other letters looks like, and whether the key travels in clear text."""
         scheme, _, rest = self.origin.partition("://")
         looks = ".".join(_in_letters(label) for label in rest.rpartition(":")[0].split("."))
         alike = "" if looks in rest else f" (looks like {looks})"
@@ -65,7 +66,7 @@ class Trusted(BaseModel):
 
     @property
     def pair(self) -> Pair:
-        """Returns the host and the variable that are trusted together."""
+        """Joins the host and the variable that are trusted together."""
         return Pair(self.origin, self.api_key_env)
 
 
@@ -85,12 +86,12 @@ class TrustedCode(BaseModel):
 
     @property
     def code(self) -> Code:
-        """Returns the code that is trusted."""
+        """Makes the code that is trusted from the entry."""
         return Code(**{name: getattr(self, name) for name in Code.__dataclass_fields__})
 
 
 class TrustFile(BaseModel):
-    """The content of the file; files of before there was code have none."""
+    """The content of the file. Files written before code could be trusted have no `code`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -103,7 +104,10 @@ Known = dict[Pair | Code, Trusted | TrustedCode]
 
 
 def trust_file(settings: Settings) -> Path:
-    """Returns PROMPTAUDIT_TRUST_FILE, else promptaudit/trusted.json in the user's configuration; links followed."""
+    """Finds the path of the file: PROMPTAUDIT_TRUST_FILE, else promptaudit/trusted.json in the user's configuration.
+
+    Links are followed. Raises UsageError where there is neither a variable nor a home folder.
+    """
     path = settings.trust_file
     if path is None:
         folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
@@ -118,17 +122,17 @@ def trust_file(settings: Settings) -> Path:
 
 
 def folder_name(registry: Path) -> str:
-    """Returns a registry's folder as it is written down, wherever it was named from."""
+    """Writes a registry's folder as an absolute path, the same wherever it was named from."""
     return str(registry.resolve()).encode("utf-8", "backslashreplace").decode()
 
 
 def key_of(code: Code) -> Code:
-    """Returns code as it is known here: an installed module's by its name, whichever its version; what it is otherwise."""
+    """Removes the sha256 of an installed module's code, trusted by name in any version. Other code stays as it is."""
     return replace(code, sha256=None) if code.place is None else code
 
 
 def load(path: Path) -> Known:
-    """Returns what is trusted, pairs before code, the oldest first; nothing where there is no file.
+    """Reads what is trusted: pairs before code, each the oldest first. Empty if there is no file.
 
     Raises UsageError in one line for a file that is broken, cannot be read, or that others may write.
     """
@@ -171,7 +175,10 @@ def _trusted_now(each: Pair | Code, registry: str) -> Trusted | TrustedCode:
 
 
 def forget(path: Path, wanted: Iterable[Pair | Code], registry: Path) -> list[Pair | Code]:
-    """Takes back pairs and code and whatever else was trusted for `registry`, also what its cards no longer name; returns it."""
+    """Takes back pairs and code and everything else that was trusted for `registry`, and gives what was taken back.
+
+    That includes what the registry's cards no longer name.
+    """
     if not path.exists():
         return []
     named, folder = set(wanted), folder_name(registry)
@@ -184,7 +191,7 @@ def forget(path: Path, wanted: Iterable[Pair | Code], registry: Path) -> list[Pa
 
 @contextlib.contextmanager
 def _changing(path: Path) -> Iterator[Known]:
-    """Yields what is trusted, to change; writes it back in one move, while no other writer is between reading and writing."""
+    # the file is replaced in one move, and no other writer comes between reading and writing
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)

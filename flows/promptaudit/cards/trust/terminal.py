@@ -12,7 +12,7 @@ DIGITS = 12  # of a sha256, as it is shown
 
 
 def lines_of(result: TrustedFolder | ForgottenFolder | TrustList) -> list[str]:
-    """Returns the lines about what was trusted, taken back or listed, safe to print."""
+    """Writes the lines about what was trusted, taken back or listed, safe to print."""
     path = result.trust_file
     passed_over: Sequence[str] = ()
     if isinstance(result, TrustedFolder):

@@ -1,4 +1,4 @@
-"""Traces the figures that the command names, and derives them again where that is asked for."""
+"""Traces the figures that the command names and, on request, derives them again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trace_figures(
     most_prompts: int | None = None,
     say: Callable[[str], None],
 ) -> Sequence[Trace]:
-    """Returns a trace of each figure; with `with_recompute` all derived again in one build, each from its own listed rows."""
+    """Traces each figure. With `with_recompute`, one build derives all again, each from its own listed rows."""
     policy = policy_of(text)
     traces = [
         trace(warehouse, figure, policy, with_lineage=with_lineage, most_prompts=most_prompts) for figure in figures

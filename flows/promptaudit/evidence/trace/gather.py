@@ -42,7 +42,7 @@ ALL = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """A figure and what it rests on; `raw` holds rows of schema raw by table, in the order of the path.
+    """A figure and what it rests on. `raw` holds rows of schema raw by table, in the order of the path.
 
     `prompts` has a row for each listed prompt variant and sample whose `messages` are known as they were sent.
     """
@@ -68,11 +68,11 @@ class Trace:
     texts: str
     other_runs: list[Row] = field(default_factory=list)
     prompts: list[Row] = field(default_factory=list)
-    prompts_note: str | None = None  # why those of some answers are not among them
+    prompts_note: str | None = None  # why some answers have no prompt there
 
     @encoded_property
     def raw_columns(self) -> list[str]:
-        """Returns the raw columns that the figure is made of as `raw.<table>.<column>`; none without its lineage."""
+        """Lists the raw columns that the figure is made of, as `raw.<table>.<column>`. Empty without its lineage."""
         return [] if self.lineage is None else self.lineage.raw_columns()
 
 
@@ -85,11 +85,12 @@ def trace(
     most: int | None = None,
     most_prompts: int | None = None,
 ) -> Trace:
-    """Returns what a figure, or a row of a mart, rests on; `most` answers and samples are listed of it, all without.
+    """Gathers what a figure, or a whole row of a mart, rests on.
 
-    The prompts of the first `most_prompts` of these answers are put together as they were sent, those of all without.
-    `text` none leaves inputs, completions and prompts out, excerpt and full have them; default: full, none of tasks marked
-    sensitive. `with_lineage` follows the column to raw columns, which compiles the project once.
+    `most` limits the answers and samples that are listed; without it all are. The prompts of the first `most_prompts`
+    of these answers are put together as they were sent; without it the prompts of all are. `text` none leaves inputs,
+    completions and prompts out, excerpt and full have them; the default is full, and none for tasks marked sensitive.
+    `with_lineage` follows the column to raw columns, which compiles the project once.
 
     Raises:
         UsageError: the name is no figure's, or no row of the published copy has it; the nearest mart is named.
@@ -112,7 +113,7 @@ def trace_row(
     most_prompts: int | None = None,
     prompts_of: Callable[[str], SentPrompts] | None = None,
 ) -> Trace:
-    """Returns the same of a row of a mart that is at hand, on an open copy.
+    """Gathers what `trace` does, for a row of a mart that the caller has read, on an open copy.
 
     `prompts_of` gives the prompts of a run, which are read once for many rows.
     """
@@ -124,7 +125,7 @@ def trace_row(
         con, "select * from raw.audit_runs where list_contains($runs, audit_run_id)", runs=parameters["runs"]
     )
     runs.sort(key=lambda row: parameters["runs"].index(row["audit_run_id"]))
-    run = runs[-1]  # of a comparison the candidate
+    run = runs[-1]  # the candidate, if it is a comparison
     listed = {**parameters, "most": ALL if most is None else most}
     labelled = f"select * from marts.fct_predictions where {where}"  # noqa: S608 - ours
     answers = rows_of(con, over(sql("evidence", "traced_answers"), labelled=labelled), **listed)
@@ -178,7 +179,7 @@ def trace_row(
 
 
 def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
-    """Returns the row of a mart that a name stands for; names are hashes, so they are looked for one by one."""
+    # a name has a hash of the row's key, so the names of all rows are compared with it one by one
     columns = columns_of(con, Selection(relation=f"marts.{mart}"))
     if column is not None and column not in columns:
         msg = f"marts.{mart} has no column {column!r}{nearest(column, columns)}"
@@ -194,7 +195,7 @@ def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
 
 
 def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
-    """Returns rows of raw on what was asked of whom, answered or not: of the row's own task, strategy, variant and model."""
+    # what was asked of whom, answered or not: also rows of the row's own task, strategy, variant and model
     tables: dict[str, list[Row]] = {}
     for table, keys in BESIDE.items():
         columns = columns_of(con, Selection(relation=f"raw.{table}"))
@@ -212,7 +213,6 @@ def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, lis
 
 
 def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> dict[str, list[Row]]:
-    """Returns rulings on these answers, and the judges and controls behind them."""
     ids = sorted({answer["prediction_id"] for answer in answers})
     own, of_runs = {"runs": list(runs)}, "where list_contains($runs, audit_run_id)"
     own_ids = "control_id is not null or prompt_variant_id is not null or list_contains($ids, prediction_id)"
@@ -225,7 +225,7 @@ def _rulings(con: Connection, runs: Sequence[str], answers: Sequence[Row]) -> di
 
 
 def _ruled_wordings(con: Connection, runs: Sequence[str], raw: dict[str, list[Row]]) -> list[Row]:
-    """Returns the variants that rulings on rewordings name and that are not there: an equal text of another strategy."""
+    # a ruling on a rewording may name the variant with an equal text of another strategy, which is not listed yet
     there = {row["prompt_variant_id"] for row in raw["prompt_variants"]}
     ids = sorted({row["prompt_variant_id"] for row in raw["verdicts"] if row["prompt_variant_id"]} - there)
     of = "where list_contains($runs, audit_run_id) and list_contains($ids, prompt_variant_id) order by all"
@@ -235,7 +235,7 @@ def _ruled_wordings(con: Connection, runs: Sequence[str], raw: dict[str, list[Ro
 def _prompts(
     prompts_of: Callable[[str], SentPrompts], runs: Sequence[str], answers: Sequence[Row]
 ) -> tuple[list[Row], str | None]:
-    """Returns a row for each prompt variant and sample of some answers with the messages as sent, and why some have none."""
+    # one row for each prompt variant and sample; the note says why some answers have none
     prompts: dict[tuple[str, ...], Row] = {}
     n_otherwise = 0
     for run in runs:
@@ -253,7 +253,7 @@ def _prompts(
 
 
 def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
-    """Returns a row with its texts as the policy has them; a ruling is of the task of its answer or control."""
+    # a ruling belongs to the task of its answer or control
     task = row.get("task_id") or tasks.get(row.get("prediction_id") or row.get("control_id") or "")
     if texts.of(task or "") != "none":
         return row
@@ -273,7 +273,7 @@ def _with_texts(row: Row, texts: Texts, tasks: dict[str, str]) -> Row:
 
 
 def _sensitive(con: Connection, runs: Sequence[str]) -> frozenset[str]:
-    """Returns the tasks that the card of any of these runs marks as sensitive."""
+    # a task is sensitive if the card of any of these runs marks it
     query = (
         "select distinct task_id from raw.tasks "
         "where list_contains($runs, audit_run_id) and coalesce((card ->> 'sensitive')::boolean, false)"
@@ -282,7 +282,7 @@ def _sensitive(con: Connection, runs: Sequence[str]) -> frozenset[str]:
 
 
 def described(mart: str) -> tuple[str, dict[str, str], str]:
-    """Returns the project's description of a mart, those of its columns, and the file in which its SQL stands."""
+    """Looks up the project's description of a mart and of each of its columns, and the file that has its SQL."""
     path, model = project_models()[mart]
     columns = {each["name"]: each["description"] for each in model["columns"]}
     return model["description"], columns, path.with_suffix(".sql").relative_to(dbt_project()).as_posix()
@@ -295,7 +295,7 @@ def _seal(con: Connection, run: str) -> str | None:
 
 
 def _p_tau(con: Connection, row: Row, runs: Sequence[str], answers: Sequence[Row]) -> list[Row]:
-    """Returns the distributions of the samples, where the figure is about one group and few of them."""
+    # only where the figure is about one group and few samples
     names = ("model_id", "task_id", "strategy")
     samples = sorted({answer["sample_id"] for answer in answers})
     if any(row.get(name) is None for name in names) or not 0 < len(samples) <= MOST_P_TAU:

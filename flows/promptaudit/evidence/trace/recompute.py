@@ -1,4 +1,4 @@
-"""Derives figures again from the raw rows that their traces list, and nothing else: the project in an empty warehouse."""
+"""Derives figures again in an empty warehouse, from the raw rows that their traces list and nothing else."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ OF_EARLIER_NIGHTS = (
     "rpt_night_verdicts",
     "rpt_alarms",
 )
-NOT_OF_NIGHTS = ("base", "candidate", "difference")  # of a comparison, whose test looks at earlier ones
+NOT_OF_NIGHTS = ("base", "candidate", "difference")  # columns of a comparison that rest on no earlier night
 
 
 def recompute(warehouse: Warehouse, traces: Sequence[Trace]) -> list[Any]:
-    """Returns the values that the figures have when each is derived from its own listed rows, in their order.
+    """Derives each figure from its own listed rows and gives their values in the order of the traces.
 
     The runs of each trace become runs of its own, so one build derives all of them.
 
@@ -76,7 +76,7 @@ def _why_not(trace: Trace) -> str:
 
 
 def agrees(one: Any, other: Any) -> bool:  # noqa: ANN401 - values of any column
-    """Returns whether two values of a figure are the same, floating point numbers within 1e-9."""
+    """Checks whether two values of a figure are the same. Floats may differ by 1e-9, and NaN equals NaN."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=0, abs_tol=TOLERANCE) or (math.isnan(one) and math.isnan(other))
     return bool(one == other)
@@ -87,12 +87,11 @@ def _runs(trace: Trace) -> list[str]:
 
 
 def _again(trace: Trace, place: int, name: str) -> str:
-    """Returns the id of a trace's run or comparison in the fresh warehouse: none is another trace's."""
+    # the id of a run or comparison in the fresh warehouse, which no other trace has
     return content_id("recomputed", trace.figure, str(place), name)
 
 
 def _land(warehouse: Warehouse, fresh: Warehouse, trace: Trace, place: int) -> None:
-    """Lands the listed rows as runs of the fresh warehouse."""
     with warehouse.published.connect() as con:
         rows = {table: _listed(con, table, listed) for table, listed in trace.raw.items() if listed}
         query = "select * from raw.audit_runs where list_contains($runs, audit_run_id)"
@@ -112,7 +111,7 @@ def _land(warehouse: Warehouse, fresh: Warehouse, trace: Trace, place: int) -> N
 
 
 def _listed(con: Connection, table: str, listed: Sequence[Row]) -> list[Row]:
-    """Returns the listed rows of a table by their keys: a trace may leave texts out."""
+    # read again by their keys, since a trace may leave texts out
     key = TABLES[table].key
     keys = pl.DataFrame([{name: row[name] for name in key} for row in listed], infer_schema_length=None)
     con.register("listed", keys.to_arrow())

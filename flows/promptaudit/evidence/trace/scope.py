@@ -12,7 +12,7 @@ WITHIN = (
     "prompt_variant_id",
     "repetition",
     "prediction_id",
-)  # an answer has these too
+)  # columns that answers have too
 JUDGED = (
     "fct_judge_agreement",
     "fct_judge_anchors",
@@ -23,12 +23,12 @@ JUDGED = (
     "rpt_scoring_across_tasks",
     "fct_verdicts",
 )
-RANKED = "rpt_measures_across_tasks"  # its figures are of a model, but for these, which are of all models of a line
+RANKED = "rpt_measures_across_tasks"  # its figures are about one model, except OF_ALL_MODELS
 OF_ALL_MODELS = (None, "rank_in_row", "n_ranked", "is_best", "best_of_sets")
 OF_ALL_STRATEGIES = (None, "is_best", "best_of_sets")
 COMPARED = ("rpt_run_comparisons", "rpt_run_changes", "fct_flips")
 OF_GROUPS = (*COMPARED, "fct_sample_values")
-"""Marts whose rows rest on a whole group: of one sample alone there is none."""
+"""Marts whose rows rest on a whole group even where they name a sample."""
 OF_FAMILY = (
     "q_value",
     "n_tests",
@@ -36,9 +36,9 @@ OF_FAMILY = (
     "verdict",
     "reason",
 )  # these rest on every test of the comparison
-OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants; the rest is against the others
+OF_ONE_VARIANT = ("n_answers", "n_invalid", "invalid_rate")  # of rpt_prompt_variants, which else compares variants
 OF_ONE_WORDING = ("agreement", "mean_prompt_tokens", "mean_completion_tokens")  # of rpt_wording_choices
-FITTED = ("accuracy_fitted", "accuracy_shrunk")  # of fct_variant_accuracy: beside the other variants of the group
+FITTED = ("accuracy_fitted", "accuracy_shrunk")  # of fct_variant_accuracy; they rest on all variants of the group
 OF_CLASSES = (
     "fct_consistency",
     "rpt_class_sensitivities",
@@ -58,14 +58,15 @@ Condition = tuple[str, dict[str, Any]]
 
 
 def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition:
-    """Returns the answers that a figure is made of: `row` is its row of the mart, `column` None for the whole row.
+    """Writes the condition that selects the answers of which a figure is made.
 
-    A figure over a group is of all answers of the group.
+    `row` is the figure's row of the mart; `column` is None for the whole row. A figure over a group is made of all
+    answers of the group.
     """
     wanted = _within(mart, column, row)
     runs = _runs(mart, row)
     parts = ["list_contains($runs, audit_run_id)"]
-    if "model_id" in wanted and row.get("base_model_id") is not None:  # held against another, or itself
+    if "model_id" in wanted and row.get("base_model_id") is not None:  # compared with another model, or itself
         wanted |= {"of_model": wanted.pop("model_id"), "base_model": row["base_model_id"]}
         if "strategy" in wanted and row.get("base_strategy") is not None:
             parts.append("(model_id, strategy) in (($of_model, $of_strategy), ($base_model, $base_strategy))")
@@ -91,14 +92,14 @@ def scope_of(mart: str, column: str | None, row: Mapping[str, Any]) -> Condition
 
 
 def _runs(mart: str, row: Mapping[str, Any]) -> list[str]:
-    """Returns the runs that a row is about, of a comparison the candidate last."""
+    # of a comparison the candidate last
     if mart not in COMPARED:
         return [row["audit_run_id"]]
     return [row["base_run_id"], row["candidate_run_id"]]
 
 
 def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the columns of answers that the row has too: those of its group."""
+    # the columns of answers that the row has too and that bound its group
     if mart == "rpt_run_comparisons" and column in OF_FAMILY:
         return {}
     within = {name: row[name] for name in WITHIN if row.get(name) is not None}
@@ -119,13 +120,13 @@ def _within(mart: str, column: str | None, row: Mapping[str, Any]) -> dict[str, 
 
 
 def is_ruled(row: Mapping[str, Any]) -> bool:
-    """Returns whether a row is about rulings of a judge or of people: by its scoring method, its measure, or a judge's night."""
+    """Checks by scoring method, measure or a judge's night whether a row is about rulings of a judge or of people."""
     method = str(row.get("scoring_method") or row.get("measure") or "")
     return method == "people" or "judge:" in method or str(row.get("model_id")).startswith("judge:")
 
 
 def is_of_meaning(column: str | None, row: Mapping[str, Any]) -> bool:
-    """Returns whether a figure rests on rulings on rewordings; a whole row does where one of its figures does."""
+    """Checks whether a figure rests on rulings on rewordings. A whole row does if one of its figures does."""
     if column is None:
         return row.get("n_variants_same_meaning") is not None or row.get("asks_the_same") is not None
     is_own = column in ("asks_the_same", "meaning_reason") or "same_meaning" in column
@@ -133,10 +134,10 @@ def is_of_meaning(column: str | None, row: Mapping[str, Any]) -> bool:
 
 
 def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
-    """Returns which wordings and repetitions a row is about, where its model, task, strategy and variant do not say it."""
+    # which wordings and repetitions, where model, task, strategy and variant do not say it
     if mart == "fct_prompt_stability":
         return _of_series(row)
-    if mart in ("rpt_stability_by_share", "rpt_stability_summaries"):  # over wordings they are of all temperatures
+    if mart in ("rpt_stability_by_share", "rpt_stability_summaries"):  # over wordings they rest on all temperatures
         return [] if row["scope"] == "inter" else ["is_original"]
     if mart == "rpt_distinct_answers":
         is_of_originals = row["repetition"] is not None
@@ -145,7 +146,8 @@ def _of_asks(mart: str, row: Mapping[str, Any]) -> list[str]:
 
 
 def _of_series(row: Mapping[str, Any]) -> list[str]:
-    """Annotators are asks of the original, wordings at one temperature, or models: all, since some series cut to the fewest."""
+    # Annotators are asks of the original, wordings at one temperature, or models. All of them count, since some series
+    # are cut to the fewest.
     if row["scope"] == "intra":
         return ["is_original"]
     if row["scope"] == "inter_model":

@@ -1,7 +1,8 @@
 """Holds what stands in a warehouse and its copies against the seals, and names what differs.
 
-`checks` says what a check is and walks them: `chain` has the seals themselves, `landed_rows` what landed, `marts` what was
-derived, `copies` the places where the same rows stand, `runs` all of it. Reports have `promptaudit.report.verify_file`.
+`checks` defines a check and runs checks. `chain` checks the seals themselves, `landed_rows` the rows that landed,
+`marts` what was derived. `copies` reads the places that hold the same rows, and `runs` checks all of it. Reports are
+checked by `promptaudit.report.verify_file`.
 """
 
 from promptaudit.evidence.verify.runs import VerifyResult, verify

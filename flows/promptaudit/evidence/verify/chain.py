@@ -1,4 +1,4 @@
-"""Checks the chain of seals: each is the hash of what it says and of the one before it, and none is missing between."""
+"""Checks the chain of seals. Each is the hash of its content and of the seal before it, and none may be missing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from promptaudit.registry.errors import UsageError
 from promptaudit.warehouse.duckdb_file import Connection
 
 MEASURED = ("predictions", "failed_predictions", "verdicts", "judges", "judge_controls", "tasks", "format_checks")
-"""The tables of raw whose later rows may change a run's marts."""
+"""Tables of raw in which later rows may change a run's marts."""
 RULINGS = ("verdicts", "judges", "judge_controls")
-"""Those of them that people and judges add to a run that is complete."""
+"""Tables of MEASURED to which people and judges add rows when a run is complete."""
 LEAST_DIGITS = 12  # of a seal given by hand
 
 
 def check_chain(check: Check, *, con: Connection, chain: Sequence[Seal]) -> Iterator[Finding]:
-    """Names the first place where the chain breaks or ends too early: what comes after it proves nothing."""
+    """Finds the first place where the chain breaks or ends too early. The seals after it prove nothing."""
     previous: str | None = None
     for place, seal in enumerate(chain, start=1):
         if seal.seal_index != place:
@@ -36,7 +36,7 @@ def check_chain(check: Check, *, con: Connection, chain: Sequence[Seal]) -> Iter
 
 
 def check_copy(chain: Sequence[Seal], copy: Sequence[Seal], where: str) -> list[Finding]:
-    """The first seal of a copy that is not the chain's; a copy has the beginning of the chain, and nothing else."""
+    """Finds the first seal of a copy that is not the chain's. A copy has the beginning of the chain, nothing else."""
     for own, other in zip(chain, copy, strict=False):
         if own != other:
             return [_of_seal("changed", other, where, "the warehouse has another")]
@@ -52,16 +52,17 @@ def _of_seal(kind: Kind, seal: Seal, where: str, detail: str) -> Finding:
 
 
 def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
-    """Names the marts that seals after `kept` have otherwise, of every run that the chain had sealed by then.
+    """Lists the marts that have changed since the seal `kept`, of every run that the chain had sealed by then.
 
-    Whoever can write the warehouse can alter a mart and have the package seal it, so a later seal is no excuse. Where a run's
-    rows and the code are the same its marts are too, and one that is not has `changed`; where answers or rulings landed in
-    between, texts were erased or other code derived it, it cannot be held against the older seal: `unsealed`.
+    Anybody who can write the warehouse can alter a mart and have the package seal it, so a later seal is no excuse.
+    Where a run's rows and the code are the same, its marts must be too, and a mart that differs is `changed`. Where
+    answers or rulings landed in between, texts were erased or other code derived it, a mart cannot be compared with the
+    older seal and is `unsealed`. A view that the same project makes differently is `changed`.
     """
     pairs = _since(chain, kept)
     erased = {each.audit_run_id for each in chain if each.seal_index > kept.seal_index and each.reason == "erased"}
     why = {run: "texts were erased" if run in erased else _why_otherwise(*pair) for run, pair in pairs.items()}
-    of_any = next(filter(None, why.values()), "")  # a comparison is of two runs
+    of_any = next(filter(None, why.values()), "")  # a comparison rests on two runs
     findings = []
     for run, (before, after) in pairs.items():
         old, new = before.entries, after.entries
@@ -81,34 +82,34 @@ def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:
 
 
 def _since(chain: Sequence[Seal], kept: Seal) -> dict[str, tuple[Seal, Seal]]:
-    """The seal of each run that was its newest when `kept` was made, and its newest of today."""
+    # of each run the seal that was its newest when `kept` was made, and its newest of today
     then = {each.audit_run_id: each for each in chain if each.seal_index <= kept.seal_index}
     now = {each.audit_run_id: each for each in chain}
     return {run: (before, now[run]) for run, before in then.items()}
 
 
 def _views_otherwise(kept: Seal, newest: Seal) -> list[Finding]:
-    """Names views that the same project makes otherwise than it did; another project's next build seals its own."""
+    # another project makes other views, and its next build seals them
     if kept.entries["views_by"] != newest.entries["views_by"]:
         return []
     detail = f"seal {newest.seal_index} has it otherwise than seal {kept.seal_index}: same code"
     before, after = kept.entries["views"], newest.entries["views"]
     return [
         Finding(kind="changed", where="the warehouse", what=f"view {name}", detail=detail)
-        for name in sorted({*before, *after} - {BY_COMPARING})  # each comparing makes that one anew
+        for name in sorted({*before, *after} - {BY_COMPARING})  # every comparison makes that view again
         if before.get(name) != after.get(name)
     ]
 
 
 def _why_otherwise(before: Seal, after: Seal) -> str:
-    """Says what honestly makes marts of one run differ between two seals; empty where nothing does."""
+    # what can make marts of one run differ without anybody altering them; empty where nothing does
     if landed := _landed(before, after):
         return f"rows of {', '.join(f'raw.{table}' for table in landed)} landed in between"
     return "" if before.entries["derived_by"] == after.entries["derived_by"] else "other code derived it"
 
 
 def _landed(before: Seal, after: Seal) -> dict[str, int]:
-    """Counts the rows that landed between two seals of a run in each table that its marts are made of."""
+    # rows in each table of which the run's marts are made
     n_rows = {table: n_sealed(after.entries, table) - n_sealed(before.entries, table) for table in MEASURED}
     return {table: n for table, n in n_rows.items() if n}
 
@@ -119,10 +120,10 @@ def landed_since(chain: Sequence[Seal], kept: Seal) -> dict[str, dict[str, int]]
 
 
 def find_seal(chain: Sequence[Seal], text: str, audit_run_id: str | None) -> tuple[Seal | None, list[Finding]]:
-    """Looks for a seal that somebody kept: it is in the chain, or None and a finding.
+    """Looks up a seal that somebody kept by its first digits. If the chain does not have it, gives None and a finding.
 
     Raises:
-        UsageError: the text is no beginning of a seal.
+        UsageError: the text has fewer than 12 digits, or a character that is no hexadecimal digit.
     """
     wanted = text.strip().lower()
     if len(wanted) < LEAST_DIGITS or not set(wanted) <= set("0123456789abcdef"):

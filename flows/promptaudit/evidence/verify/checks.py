@@ -1,4 +1,7 @@
-"""One list of what is verified: each thing has the digests recorded of it and a reader, and one walk names what differs."""
+"""Defines a check: the digests recorded of a thing, and a reader of its digest of today.
+
+`walk` runs checks and yields what differs.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,20 @@ from typing import Any, Literal
 from promptaudit.registry.errors import PromptauditError
 
 Kind = Literal["changed", "gone", "added", "unsealed", "broken"]
-"""`changed`, `gone`, `added`: a row that is not what, or where, a seal has it; `unsealed`: it is in no seal yet; `broken`: the
-evidence itself: a seal, a list of digests, a file."""
+"""`changed`, `gone` and `added` mean a row that differs from its seal, is missing, or was added without a seal.
+
+`unsealed` means that no seal has it yet. `broken` means damaged evidence: a seal, a list of digests, a file.
+"""
 MOST = 100  # findings of a kind in a table and copy; the rest is counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One difference: where (file or copy), in what (table, seal, figure), which row or place, and what of it."""
+    """One difference that a check found.
+
+    `where` is a file or copy, `what` a table, seal or figure, `which` the row or place in it, and `detail` says what
+    differs.
+    """
 
     kind: Kind
     where: str
@@ -29,11 +38,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A thing that is verified: where it lies, the digests recorded of it, and the function that reads the one it has now.
+    """A thing that is verified: where it lies, the digests recorded of it, and the function that reads its digest.
 
-    It is as it should be where `read` gives one of `recorded`, or None (it is not there) and none is recorded; by default it
-    never is. Otherwise `explain` gives the findings in it, or checks of its parts; without `explain` the thing itself is the
-    finding, of the given `kind` or of what became of it.
+    The thing is in order if `read` gives one of `recorded`, or gives None (it is not there) and none is recorded. The
+    default `read` never finds it in order. If the thing is not in order, `explain` gives the findings in it, or checks
+    of its parts. Without `explain` the thing itself is the finding, of the given `kind`, or else `gone`, `changed` or
+    `added`.
     """
 
     where: str
@@ -47,12 +57,12 @@ class Check:
     explain: Callable[[Check], Iterable[Finding | Check]] | None = None
 
     def part(self, **changes: Any) -> Check:  # noqa: ANN401 - values of any field
-        """A check of something in the same place, with its own digests and readers."""
+        """Makes a check of something in the same place, with its own digests and readers."""
         plain: dict[str, Any] = {"recorded": (), "read": object, "explain": None}
         return replace(self, **(plain | changes))
 
     def found(self, kind: Kind, which: str | None = None, detail: str | None = None) -> Finding:
-        """A finding in this thing."""
+        """Makes a finding about this thing."""
         return Finding(
             kind=kind,
             where=self.where,
@@ -63,12 +73,12 @@ class Check:
         )
 
     def unread(self, error: Exception) -> Finding:
-        """The finding that it cannot be read; what others wrote into their errors is not printed."""
+        """Makes the finding that this thing cannot be read. Of an error that is not ours only the type is printed."""
         why = str(error) if isinstance(error, PromptauditError) else type(error).__name__
         return self.found("broken", detail=f"it cannot be read: {why}")
 
     def differing(self) -> list[Finding | Check]:
-        """What differs in it, where its digest does."""
+        """Lists what differs in this thing: nothing if its digest is a recorded one."""
         now = self.read()
         if now in self.recorded or (now is None and not self.recorded):
             return []
@@ -78,7 +88,10 @@ class Check:
 
 
 def walk(checks: Iterable[Check | Finding]) -> Iterator[Finding]:
-    """Looks at one thing after the other; whatever its reader raises is a finding of that thing, and the others follow."""
+    """Runs the checks one after the other and yields their findings.
+
+    If a reader raises, that is a finding about its thing, and the other checks follow.
+    """
     for each in checks:
         if isinstance(each, Finding):
             yield each
@@ -91,7 +104,7 @@ def walk(checks: Iterable[Check | Finding]) -> Iterator[Finding]:
 
 
 def few(findings: Iterable[Finding]) -> list[Finding]:
-    """Keeps 99 findings of a kind in a table and place, and counts the rest in one more; up to 100 stay as they are."""
+    """Keeps up to 100 findings of a kind in a table and place. Of more it keeps 99, and one more counts the rest."""
     findings = list(findings)
     of = [(each.kind, each.where, each.what, each.audit_run_id) for each in findings]
     n, seen, kept = Counter(of), Counter[object](), []

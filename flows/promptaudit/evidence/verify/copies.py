@@ -1,4 +1,4 @@
-"""Where the same rows stand: the warehouse, its published copy, and the Parquet files of its marts."""
+"""Reads the places that hold the same rows: the warehouse, its published copy, and the Parquet files of its marts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from promptaudit.warehouse.selection import Selection, of_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Tables of a warehouse, or the Parquet files of its marts in `folder`, which `con` reads.
+    """The tables of a warehouse, or the Parquet files of its marts in `folder`. `con` reads either.
 
-    `warehouse` is the one whose archive holds retired rows; `counts` are rows of raw by run and table; `marts` gives the
-    column that says whose run a mart's row is.
+    `warehouse` is the one whose archive holds retired rows. `counts` has the number of rows of raw by run and table.
+    `marts` has for each mart the column that says whose run a row is.
     """
 
     where: str
@@ -29,17 +29,20 @@ class Place:
     marts: dict[str, str]
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     folder: Path | None = None
-    is_copy: bool = False  # published: only ever written sealed
-    is_same: bool = False  # byte for byte the warehouse's file
+    is_copy: bool = False  # the published copy: all that is written there is sealed
+    is_same: bool = False  # has the same bytes as the warehouse's file
     only: str | None = None  # the one run that is looked at
     _known: dict[object, Any] = field(default_factory=dict, init=False)
 
     def seals_of(self, run: str) -> list[Seal]:
-        """A run's part of the chain."""
+        """Picks a run's seals out of the chain."""
         return [seal for seal in self.chain if seal.audit_run_id == run]
 
     def retired(self, run: str) -> dict[str, tuple[str, int]]:
-        """Tables whose rows of a run were moved to the archive and not landed again, each with its file and number of rows."""
+        """Finds the tables whose rows of a run were moved to the archive and not landed again.
+
+        Each comes with its file and number of rows.
+        """
         query = (
             "select table_name, arg_max(path, retired_at), arg_max(n_rows, retired_at) from raw.retirements "
             "where audit_run_id = ? group by all"
@@ -48,7 +51,7 @@ class Place:
         return {table: (path, n_rows) for table, path, n_rows in moved if table not in self.counts.get(run, ())}
 
     def source(self, mart: str, run: str) -> Selection | None:
-        """What is read of a mart, of a file the run's rows alone; None where it is not there."""
+        """Selects a mart's table, or the file with the run's rows of it. None if it is not there."""
         if self.folder is None:
             rows = Selection(relation=f'marts."{mart}"')
             of_one = rows if self.only is None else replace(rows, column=self.marts.get(mart), value=self.only)
@@ -57,7 +60,7 @@ class Place:
         return of_file(path) if path.is_file() else None
 
     def rows(self, mart: str, run: str, comparison: str | None = None) -> Selection | None:
-        """The rows that are a run's, or a comparison's of it; None where the mart is not there."""
+        """Selects a run's rows of a mart, or the rows of one of its comparisons. None if the mart is not there."""
         source = self.source(mart, run)
         if source is None or (comparison is None and self.folder is not None):  # a file holds no other run's
             return source
@@ -65,7 +68,7 @@ class Place:
         return replace(source, column=column, value=value)
 
     def comparisons(self, mart: str, run: str) -> set[str | None]:
-        """The comparisons that a mart has of a run; None is one without its id."""
+        """Finds the comparisons that a mart has of a run. None among them stands for rows without a comparison's id."""
         source = self.source(mart, run)
         if source is None:
             return set()
@@ -74,7 +77,7 @@ class Place:
         return {comparison for candidate, comparison in rows if candidate == run or self.folder is not None}
 
     def sum_of(self, mart: str, run: str, columns: tuple[str, ...], comparison: str | None = None) -> tuple[int, str]:
-        """How many rows of a mart a run, or a comparison of it, has here, and the sha256 over them."""
+        """Counts the rows of a mart that a run, or a comparison of it, has here, and computes the sha256 over them."""
         source = self.source(mart, run)
         if source is None:
             return NO_ROWS

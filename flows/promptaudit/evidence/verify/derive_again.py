@@ -1,4 +1,4 @@
-"""Derives marts again from the rows that stand under them, where a later seal has them otherwise than one that was kept."""
+"""Derives marts again from their raw rows, where a later seal differs from a seal that somebody kept."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ _BASES = "select base_run_id as run from raw.comparisons where list_contains($id
 
 
 def check_again(warehouse: Warehouse, findings: Sequence[Finding], kept: Seal) -> list[Finding]:
-    """Leaves out, of the findings of marts that seals have otherwise than `kept`, those that come out of their rows.
+    """Derives again the marts that differ from the seal `kept`, and drops the findings of marts that come out alike.
 
-    The rows themselves are held against the seals elsewhere. What comes out otherwise by more than 1e-9 has `changed`. Marts of
-    runs whose rows are not all there any more, in which more than rulings landed since, or that other code derived, stay as they
-    are. Nothing is written but in a temporary folder.
+    The raw rows are checked against the seals elsewhere. A mart that comes out different by more than 1e-9 is
+    `changed`. Findings stay as they are for runs whose rows are not all there any more, in which more than rulings
+    landed since, or that other code derived. Only a temporary folder is written to.
+
+    Raises WarehouseError where the warehouse cannot be copied into that folder.
     """
     runs = {each.audit_run_id for each in findings if each.audit_run_id is not None}
     if not warehouse.exists():
@@ -65,7 +67,7 @@ def check_again(warehouse: Warehouse, findings: Sequence[Finding], kept: Seal) -
             judge_nights(fresh, sorted(runs))
             if not gone & bases:
                 derive(fresh, compared, command="run")
-        except PromptauditError:  # what cannot be derived proves nothing
+        except PromptauditError:  # without marts to compare the findings stay
             return list(findings)
         with warehouse.inspect() as stands, fresh.inspect() as again:
             left = [_left(stands, again, each, runs, is_based=not gone & bases) for each in findings]
@@ -73,7 +75,7 @@ def check_again(warehouse: Warehouse, findings: Sequence[Finding], kept: Seal) -
 
 
 def _clear(fresh: Warehouse, runs: Collection[str], compared: Collection[str]) -> None:
-    """Takes the rows out that are to be derived: a build leaves those of a run of which it makes none."""
+    # a build leaves the old rows of a run for which it makes none
     with fresh.write() as con:
         for mart, of_run in marts(con).items():
             of, values = (OF_COMPARISONS, compared) if compares(mart) else (of_run, runs)
@@ -81,7 +83,7 @@ def _clear(fresh: Warehouse, runs: Collection[str], compared: Collection[str]) -
 
 
 def _left(stands: Connection, again: Connection, finding: Finding, runs: set[str], *, is_based: bool) -> Finding | None:
-    """What is left of a finding once its mart was derived again: None where each row comes out as it stands."""
+    # None if each row comes out as it stands
     mart = finding.what.partition(".")[2]
     if finding.audit_run_id not in runs or (finding.which and not is_based) or mart not in marts(again):
         return finding

@@ -1,4 +1,7 @@
-"""Holds the landed rows of a run against its seals, in the warehouse or a copy; retired rows in their archive."""
+"""Compares the landed rows of a run with its seals, in the warehouse or a copy.
+
+Retired rows are read in their archive.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +36,15 @@ AFTERWARDS = (
     "reports",
     "erasures",
 )
-"""Tables about a run that is closed: rows of it that no seal has yet are no sign of anything."""
-MOST_BLANK = 100_000  # rows an erasure left that are looked at
+"""Tables that get rows about a run after it is closed. A row that no seal has yet is no sign of tampering there."""
+MOST_BLANK = 100_000  # of the rows of a table that an erasure left, how many are looked at
 
 
 def row_checks(check: Check, *, place: Place, other: Place | None, counts: Counter[str]) -> Iterator[Check]:
-    """Checks of a run's rows: every row that its seals cover is there as it was sealed, and no other.
+    """Checks that every row that a run's seals cover is there as it was sealed, and that there is no other.
 
-    `other` is a place in which rows that differ are looked up, to say which they are and what of them changed. `counts` gets how
-    many rows an erasure rewrote.
+    `other` is a place in which rows that differ are looked up, to say which they are and what of them changed. `counts`
+    gets the number of rows that an erasure rewrote.
     """
     run = str(check.audit_run_id)
     newest, retired = place.seals_of(run)[-1].entries, place.retired(run)
@@ -77,7 +80,7 @@ def _table(
     counts: Counter[str],
     retired: Mapping[str, tuple[str, int]],
 ) -> Iterator[Finding | Check]:
-    """What differs in a table: its lists of digests, of which the newest of a key holds, and then its rows."""
+    # first its lists of digests, then its rows; of several digests of a key the newest holds
     run, chain = str(check.audit_run_id), place.seals_of(str(check.audit_run_id))
     of_digests = check.part(what="raw.row_digests")
     query = "select seal_index, digests from raw.row_digests where audit_run_id = ? and table_name = ?"
@@ -115,13 +118,13 @@ def _table(
 
 
 def _keeps_errors(seal: Seal, table: str) -> bool:
-    """Whether a seal adds errors whose cells were asked again: rows of raw.predictions as they were."""
+    # the seal adds errors whose cells were asked again: rows as they stood in raw.predictions
     failed = seal.entries["raw"].get(FAILED)
     return table == "predictions" and failed is not None and failed["n_new"] > 0
 
 
 def _archived(place: Place, run: str, path: str) -> Selection | None:
-    """A retired table's rows; None where their file is not there."""
+    # None if the file is not there
     archive = place.warehouse.places.archive
     file = archive.parent / path
     if not file.resolve().is_relative_to(archive.resolve()):
@@ -131,7 +134,7 @@ def _archived(place: Place, run: str, path: str) -> Selection | None:
 
 
 def _blank(check: Check, *, place: Place, table: str, rows: Selection, keys: pl.Series) -> Iterator[Finding]:
-    """Names rows that were sealed again but not as an erasure leaves them, or without the note that an erasure leaves."""
+    # a row that was sealed again must be as an erasure leaves it, and the erasure must be noted
     noted = place.con.execute(
         "select 1 from raw.erasures where audit_run_id = ? limit 1", [check.audit_run_id]
     ).fetchone()

@@ -1,4 +1,4 @@
-"""Holds marts, views and Parquet files against the newest seal, and names those that no version of promptaudit makes."""
+"""Compares marts, views and Parquet files with the newest seal, and names any that no version of promptaudit makes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptaudit.warehouse.sql import sql
 
 
 def mart_checks(check: Check, *, sealed: Entries, place: Place, others: Sequence[Place]) -> Iterator[Check]:
-    """Checks of a run's marts in a place; `others` are places to look up which row differs."""
+    """Checks a run's marts in a place. `others` are places in which rows that differ are looked up."""
     for mart in sorted(place.marts.keys() | _marts_of(sealed)):
         explain = partial(_parts, mart=mart, sealed=sealed, place=place, others=others)
         of_mart = check.part(what=f"marts.{mart}", which="", explain=explain)
@@ -33,7 +33,7 @@ def mart_checks(check: Check, *, sealed: Entries, place: Place, others: Sequence
 def _parts(
     check: Check, *, mart: str, sealed: Entries, place: Place, others: Sequence[Place]
 ) -> Iterator[Finding | Check]:
-    """A mart is one thing, and one that holds runs against each other as many as there are comparisons."""
+    # a mart is checked as a whole, and a mart that compares runs comparison by comparison
     of = partial(_check, check, mart, place=place, others=others)
     if not compares(mart):
         yield of(sealed["marts"].get(mart))
@@ -82,7 +82,7 @@ def _check(
 
 
 def _unsealed(check: Check, place: Place, comparison: str | None, n_rows: int) -> Finding:
-    """What is left of a comparison that was cut short waits for its seal; all else was added."""
+    # rows of a comparison that was cut short wait for their seal; all others were added
     wanted = "select 1 from raw.comparisons where comparison_id = ?"
     if comparison is not None and place.con.execute(wanted, [comparison]).fetchall():
         return check.found("unsealed", comparison, "a comparison that was cut short: asking for it again derives it")
@@ -90,10 +90,11 @@ def _unsealed(check: Check, place: Place, comparison: str | None, n_rows: int) -
 
 
 def view_checks(check: Check, *, place: Place, is_open: bool) -> Iterator[Check | Finding]:
-    """Checks of views against the newest seal, and of tables and views that neither this version makes nor any seal has.
+    """Checks views against the newest seal, and names tables and views that no seal has and this version does not make.
 
-    Another version of the project, or of DuckDB that prints SQL its own way, makes other views; so does a build in a run that
-    is open. They are sealed by the next build, and so is a table that an older version made and sealed.
+    Another version of the project makes other views, and so does another version of DuckDB, which prints SQL its own
+    way, or a build in a run that is open. The next build seals such views. It also seals a table that an older version
+    made and sealed.
     """
     newest, there = place.chain[-1].entries if place.chain else EMPTY, views(place.con)
     is_open = (is_open and not place.is_copy) or newest["views_by"] != made_by()["dbt_project"]
@@ -115,10 +116,11 @@ def view_checks(check: Check, *, place: Place, is_open: bool) -> Iterator[Check 
 def file_checks(
     check: Check, *, folder: Path, runs: Collection[str], places: Sequence[Place]
 ) -> Iterator[Finding | Check]:
-    """Checks of Parquet files among runs' marts: readers take all that lies there, so what no publication writes is named.
+    """Checks the Parquet files among the marts, and names each file that no publication writes.
 
-    The file of a view holds what the view gives in the published copy or in the warehouse: a publication that was cut short may
-    have written the file of the one, not yet the other.
+    Readers take every file that lies there. The file of a view must hold what the view gives in the published copy or
+    in the warehouse: a publication that was cut short may have written the file and not yet the copy, or the other way
+    round.
     """
     marts = sealed_marts(places[0].chain) | grains().keys()
     ours: set[tuple[str, ...]] = {(mart, f"audit_run_id={run}", "data.parquet") for mart in marts for run in runs}
@@ -135,7 +137,7 @@ def file_checks(
 
 
 def _is_same(view: str, path: Path, places: Sequence[Place]) -> bool | None:
-    """Whether a file has the rows that a view gives in one of the places; None where there is no file."""
+    # compared with the view in each place; None if there is no file
     file = of_file(path)
     rows = f"(from marts.{view} except all from {file.sql}) union all (from {file.sql} except all from marts.{view})"
     query = f"select 1 from ({rows}) limit 1"  # noqa: S608 - ours
@@ -145,7 +147,7 @@ def _is_same(view: str, path: Path, places: Sequence[Place]) -> bool | None:
 
 
 def sealed_marts(chain: Collection[Seal]) -> set[str]:
-    """The marts that seals have, of this version or an older one."""
+    """Collects the marts that any seal of the chain has, of this version or an older one."""
     return {mart for each in chain for mart in _marts_of(each.entries)}
 
 

@@ -1,4 +1,4 @@
-"""Names the rows that differ from those recorded, without printing what they hold."""
+"""Names the rows that differ from the recorded ones, without printing what they hold."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _WIDTH = 60
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows that a connection reads, and the columns that name one."""
+    """Rows that a connection reads, and the columns that name a row."""
 
     con: Connection
     selection: Selection
     key: Sequence[str]
 
     def digests(self, columns: Sequence[str]) -> pl.DataFrame:
-        """The digest of each row over these columns."""
+        """Computes the digest of each row over these columns."""
         return digests(self.con, self.selection, columns, self.key)
 
     def having(self, keys: pl.Series, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """The rows whose keys have these digests, which stand in `key_digest`."""
+        """Reads the rows whose keys have these digests. Each row has the digest of its key as `key_digest`."""
         if keys.is_empty():
             return []
         names = ", ".join(f'"{name}"' for name in dict.fromkeys([*self.key, *columns]))
@@ -46,7 +46,7 @@ class Rows:
 
 
 def named(row: Mapping[str, Any], key: Sequence[str]) -> str:
-    """A row's name is its key without its run: `model_id=lexical, strategy=simple`."""
+    """Names a row by its key without its run: `model_id=lexical, strategy=simple`."""
     parts = [f"{name}={cut(str(row[name]), _WIDTH)}" for name in key if name != "audit_run_id"]
     return ", ".join(parts) or f"audit_run_id={row['audit_run_id']}"
 
@@ -61,10 +61,10 @@ def differing(
     added: Kind = "added",
     tolerance: float | None = None,
 ) -> Iterator[Finding]:
-    """Names the rows that are not as recorded, and the columns in which they differ from those of `old`, where it is there.
+    """Names the rows that are not as recorded, and the columns that differ from the row in `old`, if `old` is there.
 
-    recorded: digests of rows by the columns that they are over; `columns` are those of today. Without a `tolerance` for
-    floating point numbers a hundred rows of a kind are named, the rest is counted.
+    `recorded` has digests of rows by the columns that they are over; `columns` are the columns of today. Without a
+    `tolerance` for floating point numbers, 99 rows of a kind are named and the rest is counted.
     """
     there = {each: rows.digests(each) for each in {columns, *recorded}}
     known = pl.concat([NOTHING, *(each.select(NOTHING.columns) for each in recorded.values())])
@@ -73,7 +73,7 @@ def differing(
     now, most = there[columns], None if tolerance is not None else MOST - 1
     changed, gone = lost_keys.join(now, on="key", how="semi"), lost_keys.join(now, on="key", how="anti")
     more = now.join(known, on="key", how="anti")
-    twice = now.filter(pl.col("key").is_duplicated()).unique(subset="key")  # a key is a row's own
+    twice = now.filter(pl.col("key").is_duplicated()).unique(subset="key")  # no two rows may share a key
     before = {}
     with suppress(Exception):  # what cannot be read there is a finding of that place
         before = {row["key_digest"]: row for row in (old.having(_first(lost_keys, most), columns) if old else ())}
@@ -103,5 +103,5 @@ def _first(rows: pl.DataFrame, most: int | None) -> pl.Series:
 
 
 def _are_close(one: Any, other: Any, tolerance: float) -> bool:  # noqa: ANN401 - values of any column
-    """Whether two floating point numbers are the same but for what the order of a sum makes of them."""
+    # the order of a sum changes the last digits of a floating point number
     return isinstance(one, float) and isinstance(other, float) and abs(one - other) <= tolerance

@@ -1,4 +1,4 @@
-"""Checks a warehouse, its published copy and its Parquet files, or one report, against the chain of seals."""
+"""Checks a warehouse, its published copy and its Parquet files against the chain of seals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from promptaudit.warehouse.run_names import one_run
 from promptaudit.warehouse.sql import sql
 
 Known = tuple[str, str | None, str | None]
-"""Id, audit and state of a run; without audit and state of rows that no run opened."""
+"""Id, audit and state of a run. Audit and state are None if rows name a run that was never opened."""
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
 OWN = "the warehouse"
 IN_PARQUET = "the Parquet marts"
@@ -40,7 +40,7 @@ ORDER_ONLY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSeal:
-    """A run with its newest seal and what became of it: how many rows were looked at, and whether any differs."""
+    """A run with its newest seal, what became of it, and how many rows were sealed, retired and erased."""
 
     audit_run_id: str
     audit_id: str | None
@@ -53,7 +53,10 @@ class RunSeal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
-    """What differs from the seals, the first thing first; `against` is the seal that somebody kept, where one was given."""
+    """Everything that differs from the seals. `against` is the seal that somebody kept, if one was given.
+
+    Findings come in this order: since the kept seal, the chain, unreadable files, contents, further checks.
+    """
 
     runs: Sequence[RunSeal] = ()
     findings: Sequence[Finding]
@@ -62,7 +65,7 @@ class VerifyResult:
 
     @encoded_property
     def exit_code(self) -> int:
-        """Returns 1 where something differs, 3 where something could not be held against a seal, else 0."""
+        """Gives 1 if something differs, 3 if something could not be compared with a seal, else 0."""
         if any(each.kind != "unsealed" for each in self.findings):
             return 1
         return 3 if self.findings or any(run.state == "unsealed" for run in self.runs) else 0
@@ -76,13 +79,14 @@ def verify(
     say: Callable[[str], None] = lambda _: None,
     more: Callable[[Warehouse, str | None], Iterable[Check]] = lambda *_: (),
 ) -> VerifyResult:
-    """Holds one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
+    """Checks one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
 
-    `more` gives further checks of a warehouse and the run that was asked for: of the reports beside the published copy,
-    `promptaudit.report.verify_file`. The warehouse is held by the caller. Without it the published copy alone is looked at.
+    `more` gives further checks of a warehouse and the run that was asked for. `promptaudit.report.verify_file` has
+    checks of the reports beside the published copy. The caller holds the warehouse; if it is not there, the published
+    copy alone is checked.
 
     Raises:
-        UsageError: no run is called so, or `seal` is no beginning of a seal.
+        UsageError: no run has this name, or `seal` is no beginning of a seal.
         WarehouseError: there is neither a warehouse nor a published copy, or none of them can be read.
     """
     own, copy = warehouse.places.file, warehouse.published.path
@@ -115,7 +119,7 @@ def verify(
             notes.append("the chain of seals itself differs: rows and marts were not held against it")
             return VerifyResult(findings=of_chains + unread, notes=notes, against=against)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
-    # the rest opens the files its own way
+    # what follows opens the files itself
     since: list[Finding] = []
     if kept is None:
         notes.append(ORDER_ONLY)
@@ -138,7 +142,6 @@ def verify(
 def _check_contents(
     warehouse: Warehouse, places: list[Place], known: list[Known], chosen: list[Known], say: Callable[[str], None]
 ) -> tuple[list[RunSeal], list[Finding]]:
-    """The chosen runs, and what differs of views, tables and files and of these runs' rows and marts."""
     states = {run: state for run, _, state in known if state}
     folder, is_open = warehouse.places.marts, "running" in states.values()
     if len(chosen) == 1:
@@ -163,11 +166,8 @@ def _check_contents(
 def _places(
     stack: ExitStack, warehouse: Warehouse, files: Sequence[tuple[Path, str]], *, is_same: bool
 ) -> tuple[list[Place], list[Finding], list[Finding]]:
-    """Opens each file that has seals, the warehouse first; names those without, and those that cannot be read.
-
-    A file without the table of seals is of a version that sealed nothing, unless another one has seals. `is_same`: both are the
-    same bytes. A file alone that cannot be read raises what it raises.
-    """
+    # The warehouse comes first. A file without the table of seals is of a version that sealed nothing, unless another
+    # one has seals. If there is one file and it cannot be read, its error is raised.
     places, without, unread = [], [], []
     for path, where in files:
         try:
@@ -190,7 +190,7 @@ def _places(
                 raise
             why = (
                 error if isinstance(error, PromptauditError) else WarehouseError(str(error))
-            )  # of tables, and of no text
+            )  # DuckDB's message names tables and quotes no stored text
             unread.append(Check(where=where, what="file", which=str(path)).unread(why))
         else:
             places.append(place)
@@ -202,7 +202,6 @@ def _places(
 
 
 def _landed_after(chain: list[Seal], kept: Seal, only: str | None) -> list[str]:
-    """What later seals took in that figures are made of, a line a run and table."""
     return [
         f"after seal {kept.seal_index}, {n:,} rows of raw.{table} landed in run {run}"
         for run, landed in landed_since(chain, kept).items()
@@ -212,13 +211,13 @@ def _landed_after(chain: list[Seal], kept: Seal, only: str | None) -> list[str]:
 
 
 def _are_same(own: Path, copy: Path) -> bool:
-    """Returns whether both files hold the same bytes and neither has a log that would change what is read."""
+    # a log would change what is read
     logs = [path.with_name(path.name + ".wal") for path in (own, copy)]
     return not any(log.exists() for log in logs) and filecmp.cmp(own, copy, shallow=False)
 
 
 def _check_chains(places: list[Place], tables: dict[str, list[str]]) -> list[Finding]:
-    """What differs in what all else rests on: the chains, and ids that can stand in SQL and in paths."""
+    # all else rests on the chains, and on ids that can stand in SQL and in paths
     of_chains = (partial(check_chain, con=place.con, chain=place.chain) for place in places)
     checks = (Check(where=at.where, what="seal", explain=own) for at, own in zip(places, of_chains, strict=True))
     findings = list(walk(checks))
@@ -242,7 +241,7 @@ def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[Findin
     findings: list[Finding] = []
     erased: list[Counter[str]] = []
     for place in places:
-        # a copy may have been published before it was sealed, and what holds of the warehouse's bytes holds of the same ones
+        # a copy may have been published before the run was sealed; one with the warehouse's bytes is checked with it
         if not place.seals_of(run) or (place.is_same and not findings):
             continue
         others = [other for other in places if other is not place]
@@ -265,7 +264,7 @@ def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[Findin
 def _marts_of(
     check: Check, *, place: Place, places: list[Place], others: list[Place], is_open: bool
 ) -> Iterable[Finding]:
-    """What differs of a run's marts in one place; what an interrupted build or publication leaves is in no seal yet."""
+    # what an interrupted build or publication leaves is in no seal yet
     run = str(check.audit_run_id)
     sealed, newest = (at.seals_of(run)[-1].entries for at in (place, places[0]))
     findings = list(walk(mart_checks(check, sealed=sealed, place=place, others=others)))
@@ -282,7 +281,7 @@ def _marts_of(
 
 
 def tables_of_runs(con: Connection) -> dict[str, list[str]]:
-    """The tables that have rows of each run, whatever it is called."""
+    """Lists the tables that have rows of each run, also of a run with an id that no run could have."""
     tables = {run: [f"raw.{table}" for table in counts] for run, counts in row_counts(con).items()}
     for mart, of_run in marts(con).items():
         with suppress(Exception):  # what cannot be read is a finding of the mart
@@ -292,7 +291,6 @@ def tables_of_runs(con: Connection) -> dict[str, list[str]]:
 
 
 def _kept(chain: list[Seal], kept: Seal) -> str:
-    """Returns a line on the seal that somebody kept, and how many of its run came after it."""
     later = sum(each.audit_run_id == kept.audit_run_id and each.seal_index > kept.seal_index for each in chain)
     after = f", and {later} later ones of it follow" if later else ""
     at = f"{kept.sealed_at:%Y-%m-%d %H:%M} UTC"

@@ -22,7 +22,7 @@ POLICIES = ("full",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteResult:
-    """Where a run's folder and methods are, its newest seal, and how many answers the folder has."""
+    """Where a run's folder and methods are, with its newest seal and the number of answers in the folder."""
 
     audit_run_id: str
     path: Path
@@ -32,12 +32,14 @@ class CiteResult:
 
 
 def cite(warehouse: Warehouse, run: str, to: Path | None = None, text: str | None = None) -> CiteResult:
-    """Writes a new or empty folder of a published run: methods, cards, data, prompts, answers, a copy of its rows, checksums.
+    """Writes the folder of a published run: methods, cards, data, prompts, answers, a copy of its rows, checksums.
 
-    Every file follows from the copy, and the copy is held against its seals before the folder is put in place.
+    The folder must be new or empty. Every file follows from the copy, and the copy is checked against its seals before
+    the folder is put in place.
 
     Raises:
-        UsageError: no run is called so, it is retired, the folder holds anything, or a task is sensitive and `text` is not full.
+        UsageError: no run has this name, it is retired, the folder holds anything, `text` is neither None nor full, or
+            a task is sensitive and `text` is None.
         MeasureError: the run is not complete.
         WarehouseError: nothing is published, the run differs from its seals, or the folder cannot be written.
     """
@@ -61,7 +63,6 @@ def cite(warehouse: Warehouse, run: str, to: Path | None = None, text: str | Non
 
 
 def _fill(draft: Path, published: Warehouse, audit_run_id: str) -> int:
-    """Fills a draft of the folder; returns how many answers it has."""
     warehouse = warehouse_of(draft)
     copy_run(published, audit_run_id, warehouse)
     held = verify(warehouse, audit_run_id)
@@ -71,12 +72,12 @@ def _fill(draft: Path, published: Warehouse, audit_run_id: str) -> int:
         raise WarehouseError(msg)
     n_answers = write_files(draft, warehouse, audit_run_id)
     (draft / CHECKSUMS).write_text(checksum_lines(checksums(draft)), encoding="utf-8")
-    shutil.copymode(draft / CHECKSUMS, warehouse.published.path)  # the folder is made to be handed on
+    # the copy gets an ordinary file's mode, since the folder is made to be passed on
+    shutil.copymode(draft / CHECKSUMS, warehouse.published.path)
     return n_answers
 
 
 def _complete(warehouse: Warehouse, run: str) -> str:
-    """Returns the complete run that a text names."""
     try:
         named = resolve(warehouse, run)
     except UsageError:
@@ -93,14 +94,13 @@ def _complete(warehouse: Warehouse, run: str) -> str:
 
 
 def _refuse_retired(warehouse: Warehouse, audit_run_id: str) -> None:
-    """Raises UsageError for a run whose rows are in the archive."""
     if audit_run_id in {row["audit_run_id"] for row in warehouse.published.read(RETIRED_RUNS)}:
         msg = f"run {audit_run_id} is retired; `promptaudit rebuild {audit_run_id} --restore` lands its answers again"
         raise UsageError(msg)
 
 
 def _refuse_sensitive(warehouse: Warehouse, audit_run_id: str, text: str | None) -> None:
-    """Raises UsageError for texts of sensitive tasks that nobody asked for: without them nothing could be verified."""
+    # nobody could verify the folder without the texts, so they are in it or it is not written
     if text is not None and text not in POLICIES:
         msg = f"--text {text}{nearest(text, POLICIES) or ': full'}"
         raise UsageError(msg)

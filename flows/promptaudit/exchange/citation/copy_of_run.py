@@ -9,11 +9,11 @@ from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
 KEPT_WHOLE = (("raw", "schema_versions"), ("raw", "seals"))
-"""Tables that are no run's. A seal holds names of runs, hashes and counts, and the chain proves nothing with one missing."""
+"""Tables that belong to no run. A seal holds run ids, hashes and counts; without one the chain proves nothing."""
 
 
 def copy_run(published: Warehouse, audit_run_id: str, target: Warehouse) -> None:
-    """Writes the published copy of `target`: that of `published` without the rows of every other run.
+    """Copies the published copy of `published` to `target`, without the rows of every other run.
 
     Raises OSError or WarehouseError where it cannot be written.
     """
@@ -26,7 +26,7 @@ def copy_run(published: Warehouse, audit_run_id: str, target: Warehouse) -> None
             if (schema, table) in KEPT_WHOLE:
                 continue
             of_run = OF_CANDIDATES if schema == "marts" and compares(table) else OF_RUNS
-            # what a build has between its models and no run is named in is another run's as well
+            # a build's tables between its models may name no run, and hold rows of other runs too
             others = f"where {of_run} is distinct from $run" if of_run in columns else "where $run is not null"
             con.execute(f'delete from "{schema}"."{table}" {others}', {"run": audit_run_id})  # noqa: S608 - a table's own name
     own.rewrite()

@@ -1,4 +1,4 @@
-"""The files of a folder that cites a run: what they hold follows from the copy of the run that lies among them."""
+"""Writes the files of a folder that cites a run. All of them follow from the copy of the run that lies among them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from promptaudit.warehouse.sql import sql
 
 CHECKSUMS, MANIFEST, METHODS = "SHA256SUMS", "manifest.json", "methods.md"
 TABLES = {"samples": "data/samples.parquet", "prompt_variants": "prompts/prompt_variants.parquet"}
-"""Queries whose rows a folder has as a file."""
+"""Queries, each with the file in which a folder has its rows."""
 
 
 def warehouse_of(folder: Path) -> Warehouse:
-    """Returns the warehouse of a folder: its published copy alone is there, which every reader opens."""
+    """Names the warehouse of a folder. Only its published copy is there, which every reader opens."""
     return Warehouse(folder / "warehouse" / "audit.duckdb")
 
 
 def write_files(folder: Path, warehouse: Warehouse, audit_run_id: str) -> int:
-    """Writes what follows from the published copy of one run into an empty folder; returns how many answers there are."""
+    """Writes what follows from the published copy of one run into an empty folder, and counts the answers in it."""
     ask: Ask = partial(warehouse.published.read, run=audit_run_id)
     of = cited(ask)
     (folder / METHODS).write_text(methods(of), encoding="utf-8")
@@ -44,7 +44,7 @@ def write_files(folder: Path, warehouse: Warehouse, audit_run_id: str) -> int:
 
 
 def _cards(ask: Ask, opened_with: str) -> dict[str, dict[str, Any]]:
-    """Returns the cards of a run by kind and id, as each landed last; an import may have none but its task's."""
+    # by kind and id, as each landed last; an import may have none but its task's
     cards: dict[str, dict[str, Any]] = json.loads(opened_with)
     kinds = {kind: dict(own) for kind, own in cards.items() if kind in KINDS and own}
     for row in ask(sql("exchange.citation", "cited_cards")):
@@ -61,7 +61,10 @@ def _write_json(path: Path, value: object) -> None:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """Returns the sha256 of every file of a folder but their list, by its path there; of a link or what is no file nothing."""
+    """Computes the sha256 of every file of a folder except SHA256SUMS, by its path there.
+
+    A link, and what is no file, has an empty text in its place.
+    """
     paths = sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
     return {
         name: file_sha256(path) if path.is_file() and not path.is_symlink() else ""
@@ -71,5 +74,5 @@ def checksums(folder: Path) -> dict[str, str]:
 
 
 def checksum_lines(sums: dict[str, str]) -> str:
-    """Returns checksums as `sha256sum` writes them."""
+    """Writes checksums as `sha256sum` does, a line for each file."""
     return "".join(f"{sha256}  {name}\n" for name, sha256 in sums.items())

@@ -1,4 +1,4 @@
-"""Writes the methods paragraph of a run and the tables behind it; names and texts of cards stand in code spans."""
+"""Writes the methods paragraph of a run and the tables behind it. Names and texts of cards stand in code spans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ COPY = "warehouse/published/audit.duckdb"
 
 
 class Cited(NamedTuple):
-    """What is cited of a run: its row, and the rows of its models, judges, wordings, scorecard and scoring over templates."""
+    """The rows that are cited of a run.
+
+    They are its own row and the rows of its models, judges, wordings, scorecard and scoring over templates.
+    """
 
     run: Row
     models: Sequence[Row]
@@ -29,7 +32,7 @@ class Cited(NamedTuple):
 
 
 def cited(ask: Ask) -> Cited:
-    """Returns what the methods of a published run are written from."""
+    """Reads the rows from which the methods of a published run are written."""
     (run,) = ask(sql("exchange.citation", "cited_run"))
     (newest,) = ask("select arg_max(seal, seal_index) as seal from raw.seals where audit_run_id = $run")
     models, judges, wordings, scorecard, templates = (
@@ -40,7 +43,10 @@ def cited(ask: Ask) -> Cited:
 
 
 def methods(of: Cited) -> str:
-    """Returns the methods as Markdown: a paragraph, then design, models, figures, measures, versions and how to check it all."""
+    """Writes the methods as Markdown: a paragraph, then design, models, figures, measures and versions.
+
+    Accuracy over templates has a part of its own where there are templates. The last part says how to check the folder.
+    """
     columns = _measured(of.scorecard)
     parts = [
         (None, [" ".join(_paragraph(of, columns))]),
@@ -102,7 +108,6 @@ def _paragraph(of: Cited, columns: Sequence[MartColumn]) -> Iterable[str]:
 
 
 def _measured(scorecard: Sequence[Row]) -> list[MartColumn]:
-    """Returns the scorecard's measures that some row has a figure of."""
     columns = [column for column in scorecard_columns() if column.label and column.name != "cost_usd"]
     return [column for column in columns if any(row[column.name] is not None for row in scorecard)]
 
@@ -121,7 +126,6 @@ def _source(column: MartColumn) -> str:
 
 
 def _range(scorecard: Sequence[Row], column: MartColumn) -> str:
-    """Returns the least and the largest figure of a measure, each with its interval."""
     rows = sorted((row for row in scorecard if row[column.name] is not None), key=lambda row: row[column.name])
     least, most = (_figure(row, column) for row in (rows[0], rows[-1]))
     return f"{column.label} was {least}" if least == most else f"{column.label} was {least} to {most}"
@@ -133,7 +137,7 @@ def _figure(row: Row, column: MartColumn) -> str:
 
 
 def _cost(scorecard: Sequence[Row]) -> str:
-    """Returns what the answers cost; nothing where some prices are not known."""
+    # empty if some prices are not known
     known = [row["cost_usd"] for row in scorecard if row["cost_usd"] is not None]
     return f", at a cost of {in_unit(sum(known), 'usd')}" if known and len(known) == len(scorecard) else ""
 
@@ -263,7 +267,6 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _span(values: Iterable[int]) -> str:
-    """Returns the least and the largest of some counts; one alone where both are the same, nothing for none."""
     there: list[Any] = sorted(set(values))
     return " to ".join(count(each) for each in dict.fromkeys((there[0], there[-1]))) if there else ""
 

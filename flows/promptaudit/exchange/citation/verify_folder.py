@@ -1,4 +1,4 @@
-"""Holds a folder that cites a run against its checksums, its copy against the seals, and its files against the copy."""
+"""Checks a folder that cites a run: its checksums, its copy against the seals, and its files against the copy."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from promptaudit.system.files import read_regular
 
 MOST_BYTES = 1_000_000  # of the two files that say what is there
 LOCK = "warehouse/audit.duckdb.lock"
-"""What a command leaves that reads the copy: a file without a byte."""
+"""The empty file that a command leaves when it has read the copy."""
 OF_NOTHING = hashlib.sha256().hexdigest()
 
 
 def verify_folder(folder: Path, *, seal: str | None = None) -> VerifyResult:
-    """Returns what differs in a folder: files from their checksums, then rows and marts from the seals, then files from the rows.
+    """Checks a folder: files against checksums, then rows and marts against seals, then files against the rows.
 
-    Whoever changes a file can write its checksum anew, and whoever changes the copy its seals: `seal`, as the paper prints it,
-    is what nobody can write anew.
+    Anybody who changes a file can write its checksum anew, and anybody who changes the copy can write its seals anew.
+    Nobody can write the `seal` anew that the paper prints.
 
     Raises UsageError for a folder that `promptaudit cite` did not write.
     """
@@ -67,12 +67,11 @@ def verify_folder(folder: Path, *, seal: str | None = None) -> VerifyResult:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """The sha256 of each file, but for an empty lock."""
     return {name: sha256 for name, sha256 in checksums(folder).items() if (name, sha256) != (LOCK, OF_NOTHING)}
 
 
 def _listed(folder: Path, listed: str) -> Iterator[Check]:
-    """Checks of the files against a list of checksums, and of the list where no folder would have it so."""
+    # last the list itself, which may name the right checksums in lines that were not written like this
     there = _files(folder)
     named = {name: sha256 for line in listed.splitlines() for sha256, _, name in [line.partition("  ")]}
     check = Check(where=CHECKSUMS, what="file")
@@ -84,7 +83,7 @@ def _listed(folder: Path, listed: str) -> Iterator[Check]:
 
 
 def _written(folder: Path, again: Path, audit_run_id: str) -> Iterator[Check]:
-    """Checks of the files against those that the rows and marts of the copy make; other code may write them otherwise."""
+    # the rows and marts of the copy make the files again; other code may write them differently
     try:
         manifest = json.loads(read_regular(folder / MANIFEST, MOST_BYTES))
     except (FileNotFoundError, BrokenFile, ValueError, RecursionError):
@@ -103,7 +102,7 @@ def _written(folder: Path, again: Path, audit_run_id: str) -> Iterator[Check]:
 
 
 def _parquet(check: Check, *, one: Path, other: Path) -> Iterator[Finding]:
-    """A Parquet file may have the same rows, which other libraries write otherwise."""
+    # other libraries may write the same rows as other bytes
     is_both = one.suffix == ".parquet" and one.is_file() and other.is_file()
     if not is_both or not pl.read_parquet(one, glob=False).equals(pl.read_parquet(other, glob=False)):
         yield check.found(check.kind or "changed")
