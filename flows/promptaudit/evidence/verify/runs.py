@@ -183,7 +183,7 @@ def _places(
                 marts=marts(con),
                 counts=row_counts(con),
                 is_copy=where != OWN,
-                is_same=where != OWN and is_same,
+                is_same=is_same and bool(places),  # with the warehouse, which comes first and was read
             )
         except Exception as error:
             if len(files) == 1:

@@ -1,1 +1,1 @@
-"""The nightly rule: tonight's values of samples against those of normal nights, and the state that follows."""
+"""The nightly rule: tonight's values of samples against normal nights, and the state that follows."""
