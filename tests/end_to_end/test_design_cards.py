@@ -27,9 +27,7 @@ def refused(folder: Path, more: str, *options: str) -> Ended:
     return ended
 
 
-CARDS = {
-    "a field that is gone": ("  stop: gate\n", "unknown field 'stop' of 'odd'; `stop` is gone: use samples.limit"),
-}
+CARDS = {"a field that is gone": ("  stop: gate\n", "unknown field 'stop' of 'odd'; `stop` is gone: use samples.limit")}
 
 
 @pytest.mark.parametrize("name", CARDS)

@@ -106,10 +106,7 @@ def test_a_schema_makes_every_answer_a_label(audited: Path) -> None:
 
 
 def test_at_temperature_1_repetitions_differ_and_the_figures_say_that_it_is_noise(audited: Path) -> None:
-    rows = sql(
-        audited,
-        "select model_id, avg(noise_share) noise, min(pss_intra) pss from rpt_audit group by all",
-    )
+    rows = sql(audited, "select model_id, avg(noise_share) noise, min(pss_intra) pss from rpt_audit group by all")
     found = {row["model_id"]: row for row in rows}
     assert found[WARM]["noise"] > 0
     assert found[WARM]["pss"] < 1

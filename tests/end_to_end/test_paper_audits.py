@@ -69,12 +69,7 @@ EMPTY = {  # sections of which nothing is there
         "Which wording to ship",
         "Format checks",
     },
-    "paper_hua": {
-        "PSS by repetition",
-        "PSS by share of the samples",
-        "Format checks",
-        "Which wording to ship",
-    },
+    "paper_hua": {"PSS by repetition", "PSS by share of the samples", "Format checks", "Which wording to ship"},
 }
 
 

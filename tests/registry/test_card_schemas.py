@@ -217,6 +217,10 @@ def test_init_in_a_folder_with_cards_renews_its_schemas_and_touches_no_card(tmp_
     assert card.read_text() == "# mine\n"
     assert json.loads(schema.read_text()) == file_schema("tasks")
     assert not (tmp_path / "elsewhere.json").exists()
+    schema.write_text("{}")
+    refused = promptaudit(tmp_path, "init")
+    assert (refused.code, "registry/schemas/tasks.json is no JSON Schema" in refused.err) == (2, True)
+    assert schema.read_text() == "{}"
     (tmp_path / "registry/schemas").rename(tmp_path / "elsewhere")
     (tmp_path / "registry/schemas").symlink_to(tmp_path / "elsewhere")
     refused = promptaudit(tmp_path, "init")

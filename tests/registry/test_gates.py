@@ -19,14 +19,7 @@ from promptaudit.plan.design import design_audit
 from promptaudit.registry.ages import age_of
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import CardError
-from promptaudit.registry.gate_columns import (
-    COMPARISONS,
-    OF_ANSWERS,
-    TABLES,
-    TEMPERATURE,
-    Columns,
-    compared_measures,
-)
+from promptaudit.registry.gate_columns import COMPARISONS, OF_ANSWERS, TABLES, TEMPERATURE, Columns, compared_measures
 from promptaudit.registry.gate_rules import Condition, DriftRule, LostRule, Rule, ValueRule, VerdictRule
 from promptaudit.registry.gates import RuleError, parse_gate, parse_rule
 from promptaudit.registry.mart_columns import ABOVE, ANY

@@ -317,11 +317,7 @@ def all_cases() -> list[Case]:
         Case("late_repetitions", AB, answered(26, AB, wordings(4, (3, 5)))),
         Case("equal_wordings", AB, answered(27, AB, [replace(v, instruction="the same") for v in wordings(5)])),
         Case("absent_cells", AB, _without(whole_grid, lambda a: a in lost), absent=lost),
-        Case(
-            "variant_never_answered",
-            ABCD,
-            _without(alike, lambda a: a.model == "m2" and a.variant == 2),
-        ),
+        Case("variant_never_answered", ABCD, _without(alike, lambda a: a.model == "m2" and a.variant == 2)),
         Case("invalid_where_seldom_asked", ABCD, steady),
         Case("silent_original", ABCD, _without(three, lambda a: a.model == "m3" and a.variant == 0)),
         Case(

@@ -87,7 +87,7 @@ class Rulings:
                 ("judges", frame_of("judges", judges)),
                 ("judge_controls", frame_of("judge_controls", controls)),
                 ("verdicts", frame_of("verdicts", verdicts)),
-            ],
+            ]
         )
 
     def _verdicts(

@@ -61,14 +61,7 @@ class PlannedAnswers:
         )
 
     def add(
-        self,
-        run: str,
-        worlds: dict[str, World],
-        n: int = 70,
-        q: int = 10,
-        *,
-        state: str = "complete",
-        seed: int = 1,
+        self, run: str, worlds: dict[str, World], n: int = 70, q: int = 10, *, state: str = "complete", seed: int = 1
     ) -> dict[str, np.ndarray]:
         """Publishes a run of two asks a cell; returns each model's answers, right or wrong, of shape (n, q, 2)."""
         rng = np.random.default_rng(seed)

@@ -147,10 +147,7 @@ def test_what_is_not_of_the_run_is_set_aside_and_named(warehouse: Path) -> None:
     assert [line.removeprefix(f"set aside, not landed: {run.parent}.aside/").partition(": ")[::2] for line in said] == [
         (f"{RUN}/00000002.predictions.jsonl", "line 2: no row that can be landed"),
         (f"{RUN}/00000003.audit_runs.jsonl", "no process hands over rows of 'audit_runs'"),
-        (
-            f"{RUN}/00000004.verdicts.jsonl",
-            "no regular file of at most 250,000,000 bytes",
-        ),
+        (f"{RUN}/00000004.verdicts.jsonl", "no regular file of at most 250,000,000 bytes"),
         (f"{RUN}/00000005.attempts.jsonl", "line 1: no row that can be landed"),
         ("forged/00000001.predictions.jsonl", "is of run forged, which this warehouse does not have"),
     ]

@@ -10,7 +10,7 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -35,7 +35,7 @@ It is called for every answer, and now and then with None, so that a throttled e
 batch has no engine to show.
 """
 
-TICK_S = 1.0
+TICK_S, SLICE_S = 1.0, 0.2
 FIRST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
 """Sets how long the second round of a model's requests waits, and the longest wait; each is twice the one before."""
 MOST_FAILED = 10_000
@@ -311,16 +311,24 @@ def run_to_end(work: Coroutine[Any, Any, None]) -> None:
         with _runner() as runner:
             runner.run(asked(), context=context)
 
+    interrupts: list[BaseException] = []
+    n_passed_on = 0
     with ended_by_sigterm(), ThreadPoolExecutor(1, "asking") as threads:
         asking = threads.submit(ask)
-        try:
-            asking.result()
-        except BaseException as error:  # noqa: BLE001 - raised again
-            wait([begun, asking], return_when=FIRST_COMPLETED)
-            if begun.done():
-                with contextlib.suppress(RuntimeError):  # its loop is closed
-                    begun.result().get_loop().call_soon_threadsafe(begun.result().cancel)
-            raise _first(error) from None
+        while True:
+            try:
+                if begun.done() and n_passed_on < len(interrupts):  # each one again ends what waits meanwhile
+                    n_passed_on = len(interrupts)
+                    with contextlib.suppress(RuntimeError):  # its loop is closed
+                        begun.result().get_loop().call_soon_threadsafe(begun.result().cancel)
+                # in slices: polars has a wait that SIGINT interrupts go on, and one without an end would not hear of it
+                if wait([asking], SLICE_S).done:
+                    break
+            except BaseException as error:  # noqa: BLE001 - raised once asking has ended
+                interrupts.append(error)
+    failures = [each for each in (*interrupts, asking.exception()) if each is not None]
+    if failures:
+        raise _first(failures[0]) from None
 
 
 def _runner() -> asyncio.Runner:

@@ -14,7 +14,7 @@ import yaml
 
 from promptaudit.cards.task_of_data import DataColumns
 from promptaudit.cards.task_prompt import TaskPrompt
-from promptaudit.registry.card_schemas import file_schema
+from promptaudit.registry.card_schemas import DIALECT, file_schema
 from promptaudit.registry.errors import PromptauditError, UsageError
 from promptaudit.registry.registry import KINDS, SHIPPED, load_registry
 from promptaudit.registry.unpack import ending_of
@@ -140,18 +140,25 @@ def _copied_cards(folder: Path) -> Iterator[Path]:
 
 
 def has_cards(folder: Path) -> bool:
-    """Says whether a folder holds cards already, by the names of its folders."""
-    return any((folder / kind).is_dir() for kind in KINDS)
+    """Tells whether a folder holds files of cards already."""
+    return any(path for kind in KINDS for ending in ("yml", "yaml") for path in folder.glob(f"{kind}/**/*.{ending}"))
 
 
 def write_schemas(folder: Path) -> list[Path]:
-    """Writes the JSON Schemas of this version into `schemas` below a folder of cards, over an earlier version's."""
+    """Writes the JSON Schemas of this version into `schemas` below a folder of cards, over an earlier version's.
+
+    Raises UsageError if a file of another kind would be lost, or the folder leads elsewhere.
+    """
     schemas = folder / "schemas"
     if schemas.is_symlink():
         msg = f"{schemas} is a link; remove it, and the schemas are written into a folder of their own"
         raise UsageError(msg)
     schemas.mkdir(exist_ok=True)
     written = [schemas / f"{kind}.json" for kind in KINDS]
+    for path in written:
+        if path.is_file() and not path.is_symlink() and DIALECT not in path.read_text("utf-8", "replace"):
+            msg = f"{path} is no JSON Schema of promptaudit; move it away, and init writes one there"
+            raise UsageError(msg)
     for path in written:
         path.unlink(missing_ok=True)  # a link in its place would lead out of the folder
         path.write_text(json.dumps(file_schema(path.stem), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -86,8 +86,9 @@ def init(
         msg = "--labels and --fields: a task has labels or fields, so give one of the two"
         raise UsageError(msg)
     lines: tuple[str, ...] = ()
+    next_step = _next_step(folder)
     if data is None and has_cards(folder):
-        written, lines = write_schemas(folder), (f"the cards in {folder} stay as they are",)
+        written, next_step = write_schemas(folder), f"the cards in {folder} stay as they are"
     elif data is None:
         written = scaffold(folder)
     else:
@@ -96,7 +97,7 @@ def init(
         written = scaffold_for(folder, data, columns, prompt, endpoint)
         lines = (f"{data.name}: {columns.sentence}", *columns.notes, *prompt.lines)
     paths = [str(path) for path in written]
-    show({"written": paths, "notes": lines}, "\n".join([*paths, *lines, _next_step(folder)]))
+    show({"written": paths, "notes": lines}, "\n".join([*paths, *lines, next_step]))
 
 
 def _task_of(

@@ -239,10 +239,7 @@ SAID = [
 ITEMS = {prediction(name) for name in "3267"}
 
 
-SCORES = {
-    "option_letter": {"3": True, "2": True, "6": False},
-    "judge_j": {"3": True, "2": False, "6": False},
-}
+SCORES = {"option_letter": {"3": True, "2": True, "6": False}, "judge_j": {"3": True, "2": False, "6": False}}
 
 
 @pytest.fixture(scope="module")

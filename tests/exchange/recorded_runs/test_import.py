@@ -86,8 +86,7 @@ def test_an_empty_answer_stands_beside_a_missing_one(strange: Path) -> None:
 @pytest.mark.slow
 def test_a_task_may_own_the_label_na(strange: Path) -> None:
     rows = sql(
-        strange,
-        "select sample_id, label from marts.fct_predictions where answer_status = 'valid' order by sample_id",
+        strange, "select sample_id, label from marts.fct_predictions where answer_status = 'valid' order by sample_id"
     )
     assert rows == [
         {"sample_id": "../../etc/passwd'\"; --", "label": "no"},

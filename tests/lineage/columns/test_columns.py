@@ -22,11 +22,7 @@ from promptaudit.warehouse.raw_tables import SCHEMA_SQL
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-CONSTANTS = {
-    "measure_version",
-    "annotation_filter",
-    "scope",
-}
+CONSTANTS = {"measure_version", "annotation_filter", "scope"}
 CONSTANT_OF = {
     ("rpt_measures_across_tasks", "measure"),
     ("rpt_measures_across_tasks", "direction"),
