@@ -170,7 +170,8 @@ def run_audit(
 def _measure_as_flow_run(run: AuditRun) -> Outcome:
     if not (Settings().prefect or is_in_flow_run()):
         return measure(run)
-    load_prefect()
+    if not is_in_flow_run():  # a worker's Prefect is loaded already
+        load_prefect()
     from promptaudit.audit import flow
 
     return flow.measure(run)
