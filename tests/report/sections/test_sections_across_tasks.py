@@ -325,7 +325,7 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
     charts = list(_charts(stability_across_tasks.drawn(data)))
     assert charts
     for chart in charts:
-        root = ET.fromstring(_as_svg(chart, _colours()))  # noqa: S314 - our own
+        root = ET.fromstring(_as_svg(chart.source, chart.legend, _colours()))  # noqa: S314 - our own
         assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
     rows = [*measured("micro_f1", hostile, {hostile: 0.5, "chance": 0.5}), *measured("micro_f1", "t", {hostile: 0.5})]
     (table,) = the_block(measures_across_tasks.drawn(across(measures_across_tasks=rows))).tables
