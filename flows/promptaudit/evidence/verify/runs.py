@@ -168,7 +168,8 @@ def _places(
 ) -> tuple[list[Place], list[Finding], list[Finding]]:
     # The warehouse comes first. A file without the table of seals is of a version that sealed nothing, unless another
     # one has seals. If there is one file and it cannot be read, its error is raised.
-    places, without, unread = [], [], []
+    places: list[Place] = []
+    without, unread = [], []
     for path, where in files:
         try:
             con = stack.enter_context(Warehouse(path).inspect())
