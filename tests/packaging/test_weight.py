@@ -57,7 +57,7 @@ MOST = {
     "cards": (2285, 26),
     "cli": (1408, 10),
     "engines": (3984, 63),
-    "evidence": (1619, 18),
+    "evidence": (1620, 18),
     "exchange": (4976, 42),
     "flows/promptaudit": (48, 1),
     "gate": (2211, 22),
