@@ -43,7 +43,8 @@ ROOT = Path(__file__).parents[2]
 # reader: who mends an account); `import --scale` (page: examples/from_other_programs.md; reader: who has grades of 1 to 10);
 # infra for bench/same_figures, behind which whatever only moves, merges or deletes lands. cards for `init`, which renews the
 # schemas that the command `schema` printed (cli is lighter by more); marts, and a file of SQL dbt/macros, for `ref` and `source`
-# of dbt's own and models that other projects put hooks on; python for a chart of the page's in the place of altair's.
+# of dbt's own and models that other projects put hooks on; python for a chart of the page's in the place of altair's;
+# ask for interrupts, each of which is heard whenever it comes.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (258, 16),
@@ -52,7 +53,7 @@ MOST = {
     "SQL flows": (4061, 191),
     "YAML dbt": (9782, 157),
     "YAML models_registry": (1667, 83),
-    "ask": (3258, 32),
+    "ask": (3274, 32),
     "audit": (1798, 17),
     "cards": (2285, 26),
     "cli": (1408, 10),

@@ -7,10 +7,11 @@ import contextlib
 import contextvars
 import functools
 import itertools
+import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -301,6 +302,8 @@ def run_to_end(work: Coroutine[Any, Any, None]) -> None:
     The loop has a thread of its own: in this one, what a signal's handler raises would be lost where it comes in a callback.
     """
     begun: Future[Any] = Future()  # its task
+    ended: Future[None] = Future()
+    is_taken = threading.Lock()
     context = contextvars.copy_context()
 
     async def asked() -> None:
@@ -308,27 +311,45 @@ def run_to_end(work: Coroutine[Any, Any, None]) -> None:
         await work
 
     def ask() -> None:
-        with _runner() as runner:
-            runner.run(asked(), context=context)
+        if not is_taken.acquire(blocking=False):  # an interrupt came while the thread before started
+            return
+        try:
+            with _runner() as runner:
+                runner.run(asked(), context=context)
+        except BaseException as error:  # noqa: BLE001 - raised in the other thread
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
 
-    interrupts: list[BaseException] = []
-    n_passed_on = 0
-    with ended_by_sigterm(), ThreadPoolExecutor(1, "asking") as threads:
-        asking = threads.submit(ask)
-        while True:
-            try:
-                if begun.done() and n_passed_on < len(interrupts):  # each one again ends what waits meanwhile
-                    n_passed_on = len(interrupts)
-                    with contextlib.suppress(RuntimeError):  # its loop is closed
-                        begun.result().get_loop().call_soon_threadsafe(begun.result().cancel)
-                # in slices: polars has a wait that SIGINT interrupts go on, and one without an end would not hear of it
-                if wait([asking], SLICE_S).done:
-                    break
-            except BaseException as error:  # noqa: BLE001 - raised once asking has ended
-                interrupts.append(error)
-    failures = [each for each in (*interrupts, asking.exception()) if each is not None]
+    def go_on() -> None:
+        if not is_taken.locked():
+            threading.Thread(target=ask, name="asking").start()
+
+    with ended_by_sigterm():
+        interrupts = _interrupts_until(ended, begun, go_on)
+    failures = [each for each in (*interrupts, ended.exception()) if each is not None]
     if failures:
         raise _first(failures[0]) from None
+
+
+def _interrupts_until(
+    ended: Future[None], begun: Future[asyncio.Task[Any]], go_on: Callable[[], None]
+) -> list[BaseException]:
+    # what interrupted this thread until asking had ended; each one again ends what the task waits for meanwhile
+    interrupts: list[BaseException] = []
+    n_passed_on = 0
+    while True:
+        try:
+            go_on()
+            if begun.done() and n_passed_on < len(interrupts):
+                n_passed_on = len(interrupts)
+                with contextlib.suppress(RuntimeError):  # its loop is closed
+                    begun.result().get_loop().call_soon_threadsafe(begun.result().cancel)
+            # in slices: polars has a wait that SIGINT interrupts go on, and one without an end would not hear of it
+            if wait([ended], SLICE_S).done:
+                return interrupts
+        except BaseException as error:  # noqa: BLE001 - raised once asking has ended
+            interrupts.append(error)
 
 
 def _runner() -> asyncio.Runner:
