@@ -332,9 +332,7 @@ def run_to_end(work: Coroutine[Any, Any, None]) -> None:
         raise _first(failures[0]) from None
 
 
-def _interrupts_until(
-    ended: Future[None], begun: Future[asyncio.Task[Any]], go_on: Callable[[], None]
-) -> list[BaseException]:
+def _interrupts_until(ended: Future[None], begun: Future[Any], go_on: Callable[[], None]) -> list[BaseException]:
     # what interrupted this thread until asking had ended; each one again ends what the task waits for meanwhile
     interrupts: list[BaseException] = []
     n_passed_on = 0
@@ -348,7 +346,9 @@ def _interrupts_until(
             # in slices: polars has a wait that SIGINT interrupts go on, and one without an end would not hear of it
             if wait([ended], SLICE_S).done:
                 return interrupts
-        except BaseException as error:  # noqa: BLE001 - raised once asking has ended
+        except BaseException as error:
+            if isinstance(error, Exception) and not begun.done():  # no interrupt: a thread that cannot be started
+                raise
             interrupts.append(error)
 
 
