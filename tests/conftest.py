@@ -130,9 +130,12 @@ def browser() -> Iterator[Any]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
-    """A worker takes a file at a time, those first that take long."""
+    """A worker takes a file at a time, those first that take long; dbt reads the project while they collect, once for all."""
     from xdist.scheduler import LoadFileScheduling
 
+    from promptaudit.system.helper_processes import DBT, start
+
+    start(DBT, "audit.duckdb")
     places = {f"tests/{file}": place for place, file in enumerate(LONG)}
 
     class Scheduling(LoadFileScheduling):
