@@ -13,6 +13,7 @@ from promptaudit.engines.own_code import secrets
 from promptaudit.engines.vllm import command_line
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.helper_processes import Child, ChildEnded, environment, is_hidden, without_secret_settings
+from promptaudit.system.scrub import scrub
 from promptaudit.system.settings import Settings, secret_variables
 from promptaudit.system.watcher import MARK
 
@@ -40,6 +41,15 @@ def test_every_secret_setting_is_known_by_its_type() -> None:
     assert all(is_hidden(name) and is_hidden(name.lower()) for name in secret_variables())
     assert not is_hidden("PROMPTAUDIT_WAREHOUSE")
     assert SECRET in secrets()
+
+
+def test_a_login_in_an_address_is_no_child_s_and_is_taken_out_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:pr0xy-pass@10.0.0.1:3128")
+    monkeypatch.setenv("http_proxy", "http://10.0.0.1:3128")
+    for given in (environment(), command_line.environment()):
+        assert "https_proxy" not in given
+        assert given["http_proxy"] == "http://10.0.0.1:3128"
+    assert scrub("asked by pr0xy-pass", secrets()) == "asked by [hidden]"
 
 
 def test_no_child_has_a_secret_setting_and_those_that_ask_providers_have_their_keys() -> None:

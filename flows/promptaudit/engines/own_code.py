@@ -40,8 +40,8 @@ def load_reader(reader: TrustedReader, where: str) -> Callable[..., Any]:
 
 
 def secrets() -> list[str]:
-    """Lists the values of this environment that may be keys: at least 6 characters under a name like a key's."""
-    return [value for name, value in os.environ.items() if is_hidden(name) and len(value) >= FEW_CHARACTERS]
+    """Lists the values of this environment that may be keys: 6 characters at least, by their name or a login in them."""
+    return [value for name, value in os.environ.items() if is_hidden(name, value) and len(value) >= FEW_CHARACTERS]
 
 
 def long_secrets() -> list[str]:

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import selectors
 import shutil
 import signal
@@ -41,6 +42,7 @@ _HIDDEN = (
     "HEADERS",
     "OPENLINEAGE",
 )
+_LOGIN = re.compile(r"://[^\s/?#]*@")
 _HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
 """The variable that names the private folder of a child, which the child removes when its parent is gone."""
@@ -166,11 +168,12 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
     os._exit(1)
 
 
-def is_hidden(name: str) -> bool:
-    """Tells whether a variable of this name may hold a key or a password."""
+def is_hidden(name: str, value: str = "") -> bool:
+    """Tells whether a variable may hold a key or a password: by its name, or by a login in an address that it holds."""
     upper = name.upper()
     return (
-        upper in secret_variables()
+        _LOGIN.search(value) is not None
+        or upper in secret_variables()
         or any(word in upper for word in _HIDDEN)
         or not _HIDDEN_PARTS.isdisjoint(upper.split("_"))
     )
@@ -188,7 +191,9 @@ def is_given(name: str) -> bool:
 
 def environment() -> dict[str, str]:
     """Copies this process's environment without keys and without variables that would configure dbt."""
-    kept = {name: value for name, value in os.environ.items() if not (name.startswith("DBT_") or is_hidden(name))}
+    kept = {
+        name: value for name, value in os.environ.items() if not (name.startswith("DBT_") or is_hidden(name, value))
+    }
     paths = [str(Path(part).absolute()) for part in kept.pop("PYTHONPATH", "").split(os.pathsep) if part]
     kept |= {"PYTHONPATH": os.pathsep.join(paths)} if paths else {}
     if cache := kept.get("PROMPTAUDIT_CACHE"):

@@ -33,6 +33,7 @@ from promptaudit.warehouse.rows import frame_of
 
 SECONDS = 20.0  # for all targets together
 EXIT_CODE = "{exit_code}"
+PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 TONES = {
     "regression": "failure",
     "gate_failed": "failure",
@@ -153,7 +154,9 @@ def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:
 
 def _deliver(order: Mapping[str, Any], seconds: float) -> list[dict[str, Any]]:
     # the answers known by the time the child ended, or was ended
-    quiet = environment() | {"NETRC": os.devnull}  # an address carries its own password or none
+    # an address carries its own password or none; a proxy's login is needed to get out
+    proxies = {name: value for name, value in os.environ.items() if name.lower() in PROXIES}
+    quiet = environment() | proxies | {"NETRC": os.devnull}
     try:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "promptaudit.gate.alerts.deliver"],
