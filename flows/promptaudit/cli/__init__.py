@@ -39,6 +39,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     collect_rarely()
     words = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # nohup has it ignored
+        signal.signal(signal.SIGHUP, _interrupt)
     debug = "--debug" in words or os.environ.get("PROMPTAUDIT_DEBUG", "").lower() in (
         "1",
         "true",
@@ -143,5 +145,6 @@ def _fail(message: str | Sequence[str], code: int, error: BaseException | None, 
         traceback.print_exception(error)
     for line in (message,) if isinstance(message, str) else message:
         text = " ".join(line.split())
-        sys.stderr.write("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n")
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            sys.stderr.write("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n")
     return code
