@@ -146,5 +146,7 @@ def _fail(message: str | Sequence[str], code: int, error: BaseException | None, 
     for line in (message,) if isinstance(message, str) else message:
         text = " ".join(line.split())
         with contextlib.suppress(OSError):  # the terminal may be gone
-            sys.stderr.write("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n")
+            sys.stderr.write(
+                "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "\n"
+            )
     return code

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.duckdb_file import Connection, frame_of_rows
 from promptaudit.warehouse.selection import Selection
 from promptaudit.warehouse.sql import over, sql
 
@@ -39,7 +39,7 @@ def digests(con: Connection, rows: Selection, columns: Sequence[str], key: Seque
     All are unsigned 64-bit numbers. `columns` and `key` are names of the rows' columns.
     """
     texts = f"select {netstrings(columns)} as text, {netstrings(key)} as key_text from {rows.sql}"  # noqa: S608 - names of ours
-    return con.execute(over(sql("marts", "digests"), texts=texts), rows.values).pl()
+    return frame_of_rows(con, over(sql("marts", "digests"), texts=texts), rows.values)
 
 
 def table_sha256(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.duckdb_file import frame_of_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +44,7 @@ def mart_of_landed(warehouse: Warehouse, mart: str, audit_run_id: str) -> pl.Dat
         con.execute("set variable audit_run_ids = [$run::varchar]", {"run": audit_run_id})
         for name, query in queries_of(mart).items():
             con.execute(f'create temp table "{name}" as {query}')
-        return con.execute(f'from "{mart}"').pl()
+        return frame_of_rows(con, f'from "{mart}"')
 
 
 def queries_of(mart: str) -> dict[str, str]:

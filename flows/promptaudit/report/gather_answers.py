@@ -13,7 +13,7 @@ from promptaudit.report.queries import query
 from promptaudit.system.display.figures import LONG
 from promptaudit.system.display.policy import MOST_IN_ALL, Texts
 from promptaudit.warehouse import Row
-from promptaudit.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.warehouse.duckdb_file import Connection, frame_of_rows, rows_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +65,7 @@ def gather_answers(con: Connection, audit_run_id: str, texts: Texts) -> GridAnsw
         names: [row[name] for row in samples] for names, name in (("model_ids", "model_id"), ("strategies", "strategy"))
     }
     cut = {"long": texts.long, "short": LONG, "most_characters": MOST_IN_ALL}
-    answers = con.execute(query("grid_answers"), {**run, **keys, **groups, **cut}).pl()
+    answers = frame_of_rows(con, query("grid_answers"), {**run, **keys, **groups, **cut})
     variants = rows_of(con, query("grid_variants"), **run)
     return GridAnswers(
         samples=samples,

@@ -125,8 +125,10 @@ class Warehouse:
 
         Otherwise as `read`.
         """
+        from promptaudit.warehouse.duckdb_file import frame_of_rows
+
         with self.write() as con:
-            return con.execute(query, values).pl()
+            return frame_of_rows(con, query, values)
 
     def land(self, tables: Iterable[tuple[str, pl.DataFrame]]) -> int:
         """Lands rows of tables of schema raw in one transaction; returns how many were new.
@@ -211,8 +213,10 @@ class Published:
 
     def frame(self, query: str, /, **values: object) -> pl.DataFrame:
         """Reads the rows of one of our queries as a frame in the types of their columns; otherwise as `read`."""
+        from promptaudit.warehouse.duckdb_file import frame_of_rows
+
         with self.connect() as con:
-            return con.execute(query, values).pl()
+            return frame_of_rows(con, query, values)
 
     def connect(self) -> AbstractContextManager[Connection]:
         """Opens a reader's connection for our own queries, which all see one publication.

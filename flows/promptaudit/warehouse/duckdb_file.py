@@ -24,6 +24,8 @@ from promptaudit.warehouse.places import PUBLISHED, Places
 from promptaudit.warehouse.reaching_out import refuse_foreign, refuse_reaching_out
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from promptaudit.warehouse.lake import Lake
 
 Connection = duckdb.DuckDBPyConnection
@@ -340,6 +342,13 @@ def rows_of(con: Connection, query: str, /, **values: object) -> list[dict[str, 
     cursor = con.execute(query, {name: value for name, value in values.items() if name in wanted})
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def frame_of_rows(con: Connection, query: str, values: object = None) -> pl.DataFrame:
+    """Reads the rows of a query as a frame in the types of their columns."""
+    import polars as pl
+
+    return pl.DataFrame(con.execute(query, values).to_arrow_table())
 
 
 @contextmanager

@@ -41,7 +41,7 @@ families as (
             )
         ) as wording
     from counted
-    group by all
+    group by audit_run_id, model_id, task_id, strategy
 ),
 
 -- joined first: families and variants have only run and model in common, so that joining them directly makes every pair

@@ -31,7 +31,7 @@ labelled as (
     from answers
     inner join paired using (comparison_id, model_id, task_id, strategy)
     where len(paired.labels) > 0 -- an open task has none
-    group by all
+    group by answers.comparison_id, answers.model_id, answers.task_id, answers.strategy
 ),
 
 scored as (
@@ -53,7 +53,7 @@ scored as (
         ) as found
     from scores
     inner join paired using (comparison_id, model_id, task_id, strategy)
-    group by all
+    group by scores.comparison_id, scores.model_id, scores.task_id, scores.strategy, scores.scoring_method
 ),
 
 measured as (

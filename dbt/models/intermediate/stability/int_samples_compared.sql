@@ -12,7 +12,7 @@ compared as (
             list(gold_index), list(sample_index), list(label_index), list(p_tau)
         )) as pair
     from by_gold
-    group by all
+    group by audit_run_id, model_id, task_id, strategy
 ),
 
 final as (

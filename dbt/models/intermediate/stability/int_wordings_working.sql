@@ -103,7 +103,7 @@ broken as (
             list(sample_index), list(variant), list(value)
         )) as wording
     from worked
-    group by all
+    group by audit_run_id, model_id, task_id, strategy
 ),
 
 final as (

@@ -53,7 +53,7 @@ fitted as (
             list(sample_index), list(variant), list(accuracy)
         )) as own
     from cells
-    group by all
+    group by audit_run_id, model_id, task_id, strategy, scoring_method
 ),
 
 by_variant as (

@@ -207,7 +207,7 @@ alphas_of_groups as (
             )
         ) as point
     from annotations
-    group by all
+    group by audit_run_id, model_id, task_id, strategy, field, scope, group_temperature
 ),
 
 alphas as (

@@ -33,7 +33,7 @@ measured as (
             wordings.audit_run_id = gold_labels.audit_run_id
             and wordings.task_id = gold_labels.task_id
             and wordings.gold_label = gold_labels.label
-    group by all
+    group by wordings.audit_run_id, wordings.model_id, wordings.task_id, wordings.strategy
 ),
 
 final as (

@@ -14,7 +14,7 @@ paired as (
             list(sample_index), list(label_index), list(p_tau)
         )) as pair
     from chosen
-    group by all
+    group by audit_run_id, model_id, task_id, strategy, gold_label, extreme
 ),
 
 names as (

@@ -20,7 +20,7 @@ measured as (
             list(0), list(sample_index), list(label_index), list(p_tau)
         )) as one_of_them
     from chosen
-    group by all
+    group by audit_run_id, model_id, task_id, strategy, gold_label, extreme
 ),
 
 names as (

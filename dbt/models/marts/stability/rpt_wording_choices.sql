@@ -112,7 +112,7 @@ chosen as (
     from scored
     inner join numbered using (audit_run_id, task_id, strategy, prompt_variant_id)
     where scored.is_worded_alone
-    group by all
+    group by scored.audit_run_id, scored.model_id, scored.task_id, scored.strategy, scored.scoring_method
 ),
 
 hypotheses as (

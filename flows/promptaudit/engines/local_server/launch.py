@@ -43,7 +43,9 @@ def environment(kept: tuple[str, ...] = (), dropped: str | None = None) -> dict[
     found = {
         name: value
         for name, value in os.environ.items()
-        if name not in _OURS and (name in kept or not is_hidden(name, value)) and not (dropped and name.startswith(dropped))
+        if name not in _OURS
+        and (name in kept or not is_hidden(name, value))
+        and not (dropped and name.startswith(dropped))
     }
     # without the working folder on its path: a file there could stand in for any of its modules
     return {**found, "PYTHONSAFEPATH": "1", "DO_NOT_TRACK": "1"}

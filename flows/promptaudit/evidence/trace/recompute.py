@@ -17,7 +17,7 @@ from promptaudit.marts.transform import transform
 from promptaudit.registry.errors import UsageError
 from promptaudit.system.keys import content_id
 from promptaudit.warehouse import Row, Warehouse
-from promptaudit.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.warehouse.duckdb_file import Connection, frame_of_rows, rows_of
 from promptaudit.warehouse.figure_names import grains
 from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.rows import frame_of
@@ -117,7 +117,7 @@ def _listed(con: Connection, table: str, listed: Sequence[Row]) -> list[Row]:
     con.register("listed", keys.to_arrow())
     same = " and ".join(f"landed.{name} is not distinct from listed.{name}" for name in key)
     query = f"select landed.* from raw.{table} as landed semi join listed on {same}"  # noqa: S608 - ours
-    rows: list[Row] = con.execute(query).pl().to_dicts()
+    rows: list[Row] = frame_of_rows(con, query).to_dicts()
     con.unregister("listed")
     return rows
 
