@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from promptaudit.engines import Say
-from promptaudit.lineage.openlineage.tell import published
+from promptaudit.lineage.openlineage.emit import published
 from promptaudit.marts.describe import describe_marts
 from promptaudit.marts.seal import Seal, marts, seal_runs, seals, views_in_files
 from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from promptaudit.lineage.columns.project import are_known
-from promptaudit.lineage.openlineage.tell import is_on
+from promptaudit.lineage.openlineage.emit import is_on
 from promptaudit.marts.manifest import made_by
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.registry.mart_columns import dbt_project

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from promptaudit.audit.runs import run_row
+from promptaudit.lineage.openlineage.emit import following, landed, published
 from promptaudit.lineage.openlineage.events import run_id_of
-from promptaudit.lineage.openlineage.tell import following, landed, published
 from promptaudit.marts.transform import transform
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.warehouse import Warehouse
