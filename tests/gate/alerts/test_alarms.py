@@ -59,7 +59,7 @@ def gate(rule: str = "sensitivity_high <= 0.2", **parts: object) -> Problem:
     return Problem(kind="gate", measure=rule, summary="sensitivity_high 0.31 > 0.2", **{"model_id": "gpt"} | parts)
 
 
-def opened(finding: Problem, night: int = 4, *, is_untold: bool = False) -> Alarm:
+def opened(finding: Problem, night: int = 4, *, is_unsent: bool = False) -> Alarm:
     at = FIRST + timedelta(days=night - 1)
     name = f"alarm {finding.key} {night}"
     return Alarm(
@@ -70,7 +70,7 @@ def opened(finding: Problem, night: int = 4, *, is_untold: bool = False) -> Alar
         reason=finding.reason,
         since=at,
         raised_at=at + timedelta(hours=1),
-        is_untold=is_untold,
+        is_unsent=is_unsent,
     )
 
 
@@ -502,7 +502,7 @@ def test_nights_without_a_run_are_one_alarm(warehouse: Path) -> None:
             "insert into raw.notifications values (?, 'n', 'unmeasured', 'sent', 1, null, now()::timestamp)", ["1" * 32]
         )
     second = settle(Warehouse(warehouse), "nightly", "2" * 32, [blind], {})
-    assert (second.news, [item.alarm.is_untold for item in second.standing]) == ((), [False])
+    assert (second.news, [item.alarm.is_unsent for item in second.standing]) == ((), [False])
     assert [item.is_news for item in settle(Warehouse(warehouse), "nightly", run(5), [], {}).recovered] == [True]
 
 
@@ -544,7 +544,7 @@ def test_an_alarm_whose_message_reached_nobody_is_told_the_next_night(warehouse:
     settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3)], {})
     still = verdicts(drop(base=3), "regressed")
     (quiet,) = settle(Warehouse(warehouse), "nightly", run(5), [], still).standing
-    assert not quiet.alarm.is_untold  # nobody was to be told
+    assert not quiet.alarm.is_unsent  # nobody was to be told
     with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.notifications values (?, 'n', 'regression', 'intended', 1, null, now()::timestamp)",
@@ -689,7 +689,7 @@ def test_a_night_of_everything_fits_one_screen() -> None:
     ]
     findings += [gate(f"rule {n} <= 0", model_id=None) for n in range(40)]
     findings += [Problem(kind="unmeasured", measure=f"rule {n}", summary="s" * 999) for n in range(40)]
-    stands = [opened(drop(base=2, model_id=f"old {n}"), is_untold=n % 2 == 0) for n in range(30)]
+    stands = [opened(drop(base=2, model_id=f"old {n}"), is_unsent=n % 2 == 0) for n in range(30)]
     still = {alarm.key.place: "regressed" for alarm in stands}
     message = compose(night(4), changes(stands, findings, still))
     assert message is not None
