@@ -32,7 +32,7 @@ from promptaudit.nightly.automations import (
     broken_of,
     late_of,
     marks_dead,
-    tells,
+    reports_late_or_broken,
 )
 from promptaudit.nightly.limits import limits_of
 from promptaudit.registry.errors import PromptauditError, UsageError, nearest, raise_all
@@ -176,11 +176,11 @@ def _server() -> Iterator[SyncPrefectClient]:
 def _automations(client: SyncPrefectClient, blocks: Mapping[str, Sequence[UUID]]) -> dict[str, AutomationCore | None]:
     # by name; None for an audit that names no block any more, whose automations are deleted
     wanted: dict[str, AutomationCore | None] = {DEAD: marks_dead(TAG)}
-    for audit_id, told in blocks.items():
+    for audit_id, block_ids in blocks.items():
         wanted |= dict.fromkeys((late_of(audit_id), broken_of(audit_id)))
-        if told:
+        if block_ids:
             deployment = client.read_deployment_by_name(f"nightly/{audit_id}")
-            wanted |= {each.name: each for each in tells(audit_id, deployment.id, told)}
+            wanted |= {each.name: each for each in reports_late_or_broken(audit_id, deployment.id, block_ids)}
     return wanted
 
 

@@ -50,18 +50,18 @@ class RehearsedNight:
     state: str
     exit_code: int
     is_told: bool
-    told: Message | None = field(metadata=NOT_ENCODED)
+    composed: Message | None = field(metadata=NOT_ENCODED)
     report: Path | None = None
 
     @encoded_property
     def title(self) -> str | None:
         """Gives the title of the night's message; None without one."""
-        return None if self.told is None else self.told.title
+        return None if self.composed is None else self.composed.title
 
     @encoded_property
     def message(self) -> str | None:
         """Gives the text of the night's message; None without one."""
-        return None if self.told is None else self.told.text
+        return None if self.composed is None else self.composed.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Rehearsal:
         return next((number for number, night in nights if night.is_told), None)
 
     @property
-    def night_told(self) -> RehearsedNight | None:
+    def reporting_night(self) -> RehearsedNight | None:
         """Gives the first night that tells; None if none does."""
         return None if self.told_on is None else self.nights[self.n_before + self.told_on - 1]
 
@@ -287,7 +287,7 @@ def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) 
             state="cannot_tell",
             exit_code=error.exit_code,
             is_told=True,
-            told=compose(night, Changes(raised=(problem,), news=(problem,))),
+            composed=compose(night, Changes(raised=(problem,), news=(problem,))),
         )
     at = copy.started_at + timedelta(hours=1)
     ending = finish(AfterRun(context=context, audit_run_id=copy.audit_run_id, at=at))
@@ -298,7 +298,7 @@ def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) 
         started_at=copy.started_at,
         state=states.get(struck[:3], "cannot_tell"),
         exit_code=ending.outcome.exit_code if ending.outcome.rules else 0,
-        is_told=any(problem.key.touches(struck.key()) for problem in ending.told.changes.news),
-        told=ending.told.message,
+        is_told=any(problem.key.touches(struck.key()) for problem in ending.alarms.changes.news),
+        composed=ending.alarms.message,
         report=ending.page if keeps else None,
     )
