@@ -125,7 +125,7 @@ def test_the_first_screen_of_a_comparison_holds_what_is_to_be_seen(browser: Any,
         view = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
         view.goto(compared.page.as_uri())
         assert view.evaluate("document.documentElement.scrollWidth") == width
-        for part in (".outcome strong", ".told .figure", ".example dd", ".next .command"):
+        for part in (".outcome strong", ".opening .figure", ".example dd", ".next .command"):
             box = view.locator(part).last.bounding_box()
             assert box["y"] + box["height"] <= height, (part, width, scheme)
         assert view.locator("details[open]").count() == 0
