@@ -38,14 +38,14 @@ def raising(error: BaseException) -> Callable[[SqlFunction], SqlFunction]:
     return of
 
 
-def failing_on(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+def failing_on(monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
     """Has every function raise on the group of this name."""
     call, fails = arrow.call, raising(ValueError("all samples\nare alike"))
 
     def attempt(function: SqlFunction, group_keys: pa.Array, *columns: pa.Array) -> pa.Array:
         def of_groups(own: SqlFunction, *parts: pa.Array) -> pa.Array:
-            whole = len(parts[0]) == len(group_keys) and told in group_keys.to_pylist()
-            return call(fails(own) if whole or next(names) == told else own, *parts)
+            whole = len(parts[0]) == len(group_keys) and failing in group_keys.to_pylist()
+            return call(fails(own) if whole or next(names) == failing else own, *parts)
 
         names = iter(group_keys.to_pylist())
         monkeypatch.setattr(arrow, "call", of_groups)
@@ -67,7 +67,7 @@ def test_each_function_fails_on_one_group_of_three_and_leaves_the_others_theirs(
     failing_on(monkeypatch, "b")
     after = con.execute(query).fetchall()
     nothing = [] if sql_type(returns(FUNCTIONS[name])).endswith("[]") else None
-    assert after == [(told, nothing if told == "b" else figure) for told, figure in before]
+    assert after == [(failing, nothing if failing == "b" else figure) for failing, figure in before]
     noted = attempts.take()
     assert {each.group_keys for each in noted} == known | {"b"}
     assert {each.function for each in noted} == {name}
