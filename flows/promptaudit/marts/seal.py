@@ -349,8 +349,8 @@ def _has_failed(con: Connection) -> bool:
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
     # rows that no seal covers (rewritten ones too, if `is_rewritten`), and how many keys are covered once these are
     # sealed
-    now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
+    current = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
     before = covered_rows(con, run, table)
-    fresh = now_there.join(before, on="key", how="anti")
+    fresh = current.join(before, on="key", how="anti")
     n_covered = before["key"].n_unique() + fresh.height
-    return (now_there.join(before, on=list(WORDS), how="anti") if is_rewritten else fresh), n_covered
+    return (current.join(before, on=list(WORDS), how="anti") if is_rewritten else fresh), n_covered

@@ -1,4 +1,4 @@
-"""Takes the steps after a night's run: compare, report, check, tell, publish. Each finds what it did before."""
+"""Takes the steps after a night's run: compare, report, check, notify, publish. Each finds what it did before."""
 
 from __future__ import annotations
 
@@ -185,13 +185,13 @@ def gate(after: AfterRun, compared: NightComparison) -> GateResult:
 
 
 def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page: Path | None) -> AlarmOutcome:
-    """Settles the alarms, and tells the people of the card what is worth telling."""
+    """Settles the alarms, and notifies the people of the card of what is news."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked(), warehouse.kept_open():
         baselines = [each for each in compared.figures if compared.against[each.base_run_id] == "baseline"]
         dearer = [each for each in compared.figures if each not in baselines and each.measure in COSTS]
         of_baselines, verdicts = problems_of(baselines)
-        # where tonight's own rule holds a group against the same pinned night, that rule tells of it
+        # where tonight's own rule holds a group against the same pinned night, that rule reports it
         of_rule = {(*each.group, each.normal_run_id) for each in compared.night if each.is_pinned}
         of_baselines = [
             each

@@ -1,6 +1,6 @@
 """Makes Prefect's automations of nights: they mark a dead night as crashed, and report a late, crashed or missed one.
 
-The server acts by itself, with the notification blocks that audit cards name: it tells people although every worker is
+The server acts by itself, with the notification blocks that audit cards name: it notifies people although every worker is
 gone. The addresses in those blocks are the server's own; a card and a deployment hold only the names of blocks.
 """
 

@@ -132,12 +132,12 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
         blocks = {each: blocks_of(client, each, registry.audit(each).notify_blocks) for each in audit_ids}
         for name, most in POOLS.items():
             pool = WorkPoolCreate(name=name, type="process", concurrency_limit=most)
-            _unless_there(partial(client.read_work_pool, name), partial(client.create_work_pool, pool))
+            _make_missing(partial(client.read_work_pool, name), partial(client.create_work_pool, pool))
         for name in _pools_of_askers(registry, audit_ids):
             _refuse_unknown_pool(client, name)
         for name in limits:
             limit = GlobalConcurrencyLimitCreate(name=name, limit=1)
-            _unless_there(
+            _make_missing(
                 partial(client.read_global_concurrency_limit_by_name, name),
                 partial(client.create_global_concurrency_limit, limit),
             )
@@ -221,7 +221,7 @@ def _set_job_variables(client: SyncPrefectClient, name: str, kept: Mapping[str, 
         client.update_deployment(deployed.id, DeploymentUpdate(job_variables=wanted))
 
 
-def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> None:
+def _make_missing(read: Callable[[], object], make: Callable[[], object]) -> None:
     try:
         read()
     except ObjectNotFound:

@@ -1,4 +1,4 @@
-"""Runs one night of an audit: run, compare, check, report, tell. A killed night goes on where it was at its next start.
+"""Runs one night of an audit: run, compare, check, report, notify. A killed night goes on where it was at its next start.
 
 A night is begun with its run and finished once its message, if any, is sent. What a start finds decides what it does:
 

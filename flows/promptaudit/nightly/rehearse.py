@@ -1,4 +1,4 @@
-"""Rehearses an audit's alarm: puts a fault into copies of recorded nights and finds the first night that tells of it.
+"""Rehearses an audit's alarm: puts a fault into copies of recorded nights and finds the first night that reports it.
 
 Nobody is asked and nothing is written to the warehouse: its published copy is copied, and each night is gone through
 there as `nightly` goes through one whose answers have landed.
@@ -79,18 +79,18 @@ class Rehearsal:
 
     @encoded_property
     def told_on(self) -> int | None:
-        """Gives the first night that tells, counted from 1, the night on which the fault begins; None if none does."""
+        """Gives the first night that reports it, counted from 1, the night on which the fault begins; None if none does."""
         nights = enumerate(self.nights[self.n_before :], start=1)
         return next((number for number, night in nights if night.is_told), None)
 
     @property
     def reporting_night(self) -> RehearsedNight | None:
-        """Gives the first night that tells; None if none does."""
+        """Gives the first night that reports the fault; None if none does."""
         return None if self.told_on is None else self.nights[self.n_before + self.told_on - 1]
 
     @encoded_property
     def exit_code(self) -> int:
-        """Gives 0 if a night tells of the fault, else 1."""
+        """Gives 0 if a night reports the fault, else 1."""
         return int(self.told_on is None)
 
 
@@ -171,7 +171,7 @@ def rehearse(
     chosen: Mapping[str, str | None],
     folder: Path | None = None,
 ) -> Rehearsal:
-    """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one tells.
+    """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one reports it.
 
     The fault is in one model under one task and strategy. `chosen` narrows the choice by model_id, task_id and
     strategy; of what is left, the one with most right answers is struck, or the first if a judge is swapped.

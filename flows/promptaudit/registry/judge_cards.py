@@ -215,7 +215,7 @@ class JudgeCard(Card):
                 yield f"against: {field} has no meaning, since each pair is asked about in both orders"
 
     def rules_on(self, task_id: str) -> bool:
-        """Tells whether the judge rules on the answers to a task."""
+        """Checks whether the judge rules on the answers to a task."""
         return not self.tasks or task_id in self.tasks
 
     @property
@@ -225,7 +225,7 @@ class JudgeCard(Card):
 
     @property
     def has_marks(self) -> bool:
-        """Tells whether the rubric itself has a mark before and after the completion, or each of the two answers."""
+        """Checks whether the rubric itself has a mark before and after the completion, or each of the two answers."""
         answers = ("completion",) if self.against is None else ("first", "second")
         parts = re.split("|".join(rf"\{{{name}\}}" for name in answers), self.prompt_template)
         return all("mark" in placeholders(part) for part in parts)

@@ -119,7 +119,7 @@ class _Contact:
         elif isinstance(error, Exception):
             self.state.failure = Failure.of(MeasureError(f"an asker ended with {type(error).__name__}"))
         # the night goes on and cells may be missing: another asks them
-        self.state.is_interrupted = isinstance(error, _HeldDead) or (
+        self.state.is_interrupted = isinstance(error, _PresumedDead) or (
             error is not None and not isinstance(error, Exception)
         )
         self.state.state = "ended"
@@ -156,7 +156,7 @@ class _NightOver(MeasureError):
     """The lander wants no more: not a failure of this asker."""
 
 
-class _HeldDead(_NightOver):
+class _PresumedDead(_NightOver):
     """The lander wants no more of this asker, and another asks its cells."""
 
 
@@ -225,7 +225,7 @@ class _Shard:
             while True:
                 lease = await asyncio.to_thread(contact.lease)
                 if lease is None:
-                    self.workers.stop(_HeldDead("the lander holds this asker to be dead"))
+                    self.workers.stop(_PresumedDead("the lander holds this asker to be dead"))
                     return
                 self._take(lease)
                 self.workers.landing.turn_if_due()  # what is in a segment of this machine is lost with it

@@ -27,7 +27,7 @@ LINES = 30
 WIDTH = 220
 REASON = 440
 NAME = 60
-ID = 12  # as many characters of a run's id as tell it from any other
+ID = 12  # as many characters of a run's id as distinguish it from any other
 
 OURS = {
     "we_changed_the_prompt",
