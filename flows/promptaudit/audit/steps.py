@@ -99,7 +99,7 @@ class AuditRun:
 
     @property
     def judges(self) -> bool:
-        """Tells whether answers are put before judges."""
+        """Checks whether answers are put before judges."""
         return self.design is not None and bool(self.design.judges)
 
     def designed(self) -> Design:

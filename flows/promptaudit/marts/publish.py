@@ -119,7 +119,7 @@ def _entries(seal: Seal) -> dict[str, Any]:
 
 
 def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
-    """Tells whether the published copy has the marts of a run as it was last closed.
+    """Checks whether the published copy has the marts of a run as it was last closed.
 
     Another publication may copy the warehouse in the middle of this run's build. A run that is derived again without
     being closed again, by `rebuild` or `annotate`, counts as published all the while.

@@ -42,7 +42,7 @@ _laid_out: dict[Path, dict[str, str]] = {}
 
 
 def stand(warehouse: Warehouse) -> bool:
-    """Tells whether tables and views are as the present code makes them. If there are none, it creates them, empty.
+    """Checks whether tables and views are as the present code makes them. If there are none, it creates them, empty.
 
     If lineage is on, it creates them only once their columns are known: the first build of a warehouse reports each of
     them.

@@ -146,7 +146,7 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
 
 
 def has_seals(con: Connection) -> bool:
-    """Tells whether a file has the table of seals, which somebody may have dropped."""
+    """Checks whether a file has the table of seals, which somebody may have dropped."""
     there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
     return bool(con.execute(there).fetchall())
 
@@ -167,7 +167,7 @@ def views_in_files(con: Connection) -> list[str]:
 
 
 def compares(mart: str) -> bool:
-    """Tells whether a mart compares runs with each other. Each comparison in it is sealed by itself."""
+    """Checks whether a mart compares runs with each other. Each comparison in it is sealed by itself."""
     return OF_COMPARISONS in grains().get(mart, ())
 
 

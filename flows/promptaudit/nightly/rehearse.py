@@ -110,7 +110,7 @@ class Recorded(NamedTuple):
 
     @property
     def is_ready(self) -> bool:
-        """Tells whether a fault that begins now would be compared with enough normal nights."""
+        """Checks whether a fault that begins now would be compared with enough normal nights."""
         return self.state == "normal" and self.n_normal >= FULL_RULE and bool(self.runs)
 
     def key(self) -> Key:

@@ -79,7 +79,7 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
-        """Tells whether the child can be asked."""
+        """Checks whether the child can be asked."""
         return self.process.poll() is None
 
     def ask(self, request: dict[str, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the module answers
@@ -167,7 +167,7 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
 
 
 def is_hidden(name: str) -> bool:
-    """Tells whether a variable of this name may hold a key or a password."""
+    """Checks whether a variable of this name may hold a key or a password."""
     upper = name.upper()
     return (
         upper in secret_variables()
@@ -182,7 +182,7 @@ def without_secret_settings() -> dict[str, str]:
 
 
 def is_given(name: str) -> bool:
-    """Tells whether a command that a card names may get a variable: none that may hold a key, and none of Python's."""
+    """Checks whether a command that a card names may get a variable: none that may hold a key, and none of Python's."""
     return not (is_hidden(name) or name.upper().startswith("PYTHON"))
 
 

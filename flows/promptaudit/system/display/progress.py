@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def can_ask(self) -> bool:
-        """Tells whether a person is there to answer: never if a program reads the result, or without a terminal."""
+        """Checks whether a person is there to answer: never if a program reads the result, or without a terminal."""
         is_there = self.may_ask and not self.quiet and sys.stdin is not None
         return is_there and sys.stdin.isatty() and sys.stderr.isatty()
 
