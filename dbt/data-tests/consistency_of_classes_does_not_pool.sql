@@ -28,5 +28,5 @@ select
     pooled.consistency_pooled
 from scorecards
 left join pooled using (audit_run_id, model_id, task_id, strategy)
--- where the function of one of them failed on the group, that is told already
+-- where the function of one of them failed on the group, that is reported already
 where abs(scorecards.consistency - pooled.consistency_pooled) > 1e-9

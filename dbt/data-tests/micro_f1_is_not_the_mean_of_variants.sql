@@ -32,5 +32,5 @@ select
 from scorecards
 left join averaged using (audit_run_id, model_id, task_id, strategy)
 where
-    -- where the function of one of them failed on the group, that is told already
+    -- where the function of one of them failed on the group, that is reported already
     abs(scorecards.micro_f1 - averaged.accuracy_averaged) > 1e-9

@@ -1,4 +1,4 @@
-{# Measures of how a model answers, beside the label: any change of them is told as one, and none as better or worse. #}
+{# Measures of how a model answers, beside the label: any change of them is reported as one, and none as better or worse. #}
 {% macro answer_measures() -%}
     ('answer_length', 'completion_tokens', 'token_limit_rate', 'refusal_rate')
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{# 1 where more of a measure is worse, -1 where less is, 0 where any change of it is told as one. #}
+{# 1 where more of a measure is worse, -1 where less is, 0 where any change of it is reported as one. #}
 {% macro worse_sign(measure) -%}
     case
         when {{ measure }} in ('label_churn', 'judge_match_rate') or {{ measure }} in {{ answer_measures() }} then 0

@@ -27,7 +27,7 @@ from tests.udfs.comparison_worlds import (
     MODEL,
     NOTHING_CHANGED,
     Design,
-    Told,
+    Judged,
     World,
     answers_of,
     compared_pair,
@@ -62,8 +62,8 @@ N_RESAMPLES = int(os.environ.get("CALIBRATION_RESAMPLES", "1000"))
 FULL = Design(*(int(n) for n in os.environ.get("CALIBRATION_SIZE", "500x30").split("x")))
 FEW = Design(n_samples=100, n_variants=12)
 
-TOLD = ("regressed", "improved", "changed")
-Pairs = list[dict[str, Told]]
+FOUND = ("regressed", "improved", "changed")
+Pairs = list[dict[str, Judged]]
 T = TypeVar("T")
 
 
@@ -123,13 +123,13 @@ def printed(pairs: Pairs) -> None:
 @pytest.mark.parametrize("design", [FEW, FULL], ids=["few", "full"])
 def test_nothing_changed(name: str, design: Design, workers: Workers) -> None:
     pairs = workers.pairs(NOTHING_CHANGED[name], design, N_PAIRS)
-    n_told = sum(any(row.verdict in TOLD for row in pair.values()) for pair in pairs)
-    print(f"{name}: anything told in {n_told / N_PAIRS:.3f} of {N_PAIRS} pairs")
+    n_found = sum(any(row.verdict in FOUND for row in pair.values()) for pair in pairs)
+    print(f"{name}: anything told in {n_found / N_PAIRS:.3f} of {N_PAIRS} pairs")
     printed(pairs)
-    assert may_be_at_most(n_told, N_PAIRS, 0.05)
+    assert may_be_at_most(n_found, N_PAIRS, 0.05)
 
 
-def two_models(seed: int, design: Design) -> dict[str, Told]:
+def two_models(seed: int, design: Design) -> dict[str, Judged]:
     """Two models that are as good as each other and differ in which samples they know."""
     rng = np.random.default_rng(seed)
     nights = World(other_provider, MODEL).nights(rng, effects_of(rng, design))
@@ -138,10 +138,10 @@ def two_models(seed: int, design: Design) -> dict[str, Told]:
 
 def test_two_models_that_are_as_good(workers: Workers) -> None:
     pairs = workers.each(partial(two_models, design=FEW), N_PAIRS)
-    n_told = sum(any(row.verdict in TOLD for row in pair.values()) for pair in pairs)
-    print(f"\ntwo models: anything told in {n_told / N_PAIRS:.3f} of {N_PAIRS} pairs")
+    n_found = sum(any(row.verdict in FOUND for row in pair.values()) for pair in pairs)
+    print(f"\ntwo models: anything told in {n_found / N_PAIRS:.3f} of {N_PAIRS} pairs")
     printed(pairs)
-    assert may_be_at_most(n_told, N_PAIRS, 0.05)
+    assert may_be_at_most(n_found, N_PAIRS, 0.05)
 
 
 @pytest.mark.parametrize(("design", "difference"), [(FULL, 0.025), (FEW, 0.06)], ids=["full", "few"])
@@ -247,19 +247,19 @@ RANKINGS = {
 def test_rankings_without_luck(n: int, name: str, workers: Workers) -> None:
     n_nights = max(1, N_PAIRS // 5)
     nights = workers.each(partial(ranked_night, n=n, **RANKINGS[name]), n_nights)
-    told = [night for night in nights if not np.isnan(night.found.corrected)]
+    defined = [night for night in nights if not np.isnan(night.found.corrected)]
     truth, plain = (np.mean([getattr(night, of) for night in nights]) for of in ("truth", "plain"))
     print(
-        f"\n{name}, {n} questions, {n_nights} nights: truth {truth:.3f}, plain {plain:.3f}, told {len(told) / n_nights:.2f}"
+        f"\n{name}, {n} questions, {n_nights} nights: truth {truth:.3f}, plain {plain:.3f}, told {len(defined) / n_nights:.2f}"
     )
-    if len(told) >= n_nights / 10:
-        n_held = sum(night.found.low <= night.truth <= night.found.high for night in told)
-        figures = [night.found.corrected for night in told]
-        width = np.mean([night.found.high - night.found.low for night in told])
+    if len(defined) >= n_nights / 10:
+        n_held = sum(night.found.low <= night.truth <= night.found.high for night in defined)
+        figures = [night.found.corrected for night in defined]
+        width = np.mean([night.found.high - night.found.low for night in defined])
         print(
-            f"corrected {np.mean(figures):.3f} (sd {np.std(figures):.3f}), held {n_held / len(told):.3f}, width {width:.2f}"
+            f"corrected {np.mean(figures):.3f} (sd {np.std(figures):.3f}), held {n_held / len(defined):.3f}, width {width:.2f}"
         )
-        assert may_be_at_least(n_held, len(told), 0.85)
+        assert may_be_at_least(n_held, len(defined), 0.85)
 
 
 @pytest.mark.parametrize("wordings", [0.0, 0.3, 0.6, 1.0])

@@ -197,7 +197,7 @@ def test_labels_are_told_as_soon_beside_lengths(pool: ProcessPoolExecutor) -> No
     assert median(delays["beside lengths"]) <= median(delays["labels alone"]) + 1
 
 
-def _told(seed: int, world: World, measure: str) -> int | None:
+def _delay(seed: int, world: World, measure: str) -> int | None:
     """The nights until model 0 is told to answer otherwise in this measure."""
     states = live(world, seed).states[0]
     assert {state.kind for state in states} <= {None, "changed"}
@@ -208,7 +208,7 @@ def _told(seed: int, world: World, measure: str) -> int | None:
 @pytest.mark.parametrize("name", ANSWERED)
 def test_how_is_answered(pool: ProcessPoolExecutor, name: str) -> None:
     world, measure, share, nights = ANSWERED[name]
-    delays = [d for d in pool.map(partial(_told, world=world, measure=measure), range(N_MONTHS)) if d is not None]
+    delays = [d for d in pool.map(partial(_delay, world=world, measure=measure), range(N_MONTHS)) if d is not None]
     print(f"\n{name}: found in {len(delays)} of {N_MONTHS}, after {median(delays)} nights")
     assert len(delays) >= share * N_MONTHS
     assert median(delays) <= nights
@@ -236,15 +236,15 @@ def test_what_becomes_worse_within_its_alarm(pool: ProcessPoolExecutor, fall: St
 def _accepted(seed: int) -> tuple[bool, bool]:
     """Whether an improvement was told, and whether its nights were normal a week later and stayed so."""
     kinds = [state.kind for state in live(World(fall=Steps(0, -0.05)), seed).states[0]]
-    is_told = "improved" in kinds
-    return is_told, is_told and kinds[-8:] == [None] * 8
+    is_improved = "improved" in kinds
+    return is_improved, is_improved and kinds[-8:] == [None] * 8
 
 
 def test_improvements_accept_themselves(pool: ProcessPoolExecutor) -> None:
-    told, accepted = map(sum, zip(*pool.map(_accepted, range(N_MONTHS)), strict=True))
-    print(f"\n{told} of {N_MONTHS} improvements told, {accepted} normal by themselves and from then on")
-    assert told >= 0.9 * N_MONTHS
-    assert accepted >= 0.7 * told
+    improved, accepted = map(sum, zip(*pool.map(_accepted, range(N_MONTHS)), strict=True))
+    print(f"\n{improved} of {N_MONTHS} improvements told, {accepted} normal by themselves and from then on")
+    assert improved >= 0.9 * N_MONTHS
+    assert accepted >= 0.7 * improved
 
 
 def _alarmed(seed: int, world: World) -> set[int]:

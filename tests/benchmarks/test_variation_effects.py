@@ -40,7 +40,7 @@ def test_coverage_and_naming(name: str, uneven: float, temperature: float, n_sam
     print(
         f"\n{name}, uneven {uneven}, temperature {temperature}, {n_samples} x {n_variants}:"
         f" effect {found.effect.round(3)}, covered {found.covered.round(3)}, width {found.width.round(3)},"
-        f" named {found.named.round(3)}, told {found.told.round(3)}"
+        f" named {found.named.round(3)}, told {found.moving.round(3)}"
     )
     false = found.named.sum() if name in ("nothing moves", "two move alike") else found.named[1:].sum()
     assert false <= 0.05
@@ -60,7 +60,7 @@ def test_two_kinds_alike_whose_variants_are_not(n_samples: int, world: World, n_
     found = rates(world, n_samples, n_variants, N_RUNS)
     print(f"\n{world}, {n_samples} x {n_variants}: {found}")
     assert found.named.sum() <= 0.06
-    assert found.told[2] <= 0.05
+    assert found.moving[2] <= 0.05
     assert found.covered[:2].min() >= least
     assert found.covered[2] >= 0.92
 
@@ -85,8 +85,8 @@ def test_answers_that_a_provider_keeps(temperature: float, n_samples: int, n_var
     nothing = rates(World(strengths=(0, 0, 0, 0), **of), n_samples, n_variants, N_RUNS)
     first = rates(World(strengths=(1.5, 0, 0, 0), **of), n_samples, n_variants, N_RUNS)
     print(
-        f"\n{temperature}, {n_samples} x {n_variants}: nothing moves, told {nothing.told.round(3)};"
-        f" the first, told {first.told.round(3)}, named {first.named.round(3)}"
+        f"\n{temperature}, {n_samples} x {n_variants}: nothing moves, told {nothing.moving.round(3)};"
+        f" the first, told {first.moving.round(3)}, named {first.named.round(3)}"
     )
-    assert nothing.told.sum() <= 0.05
-    assert first.told[1:].sum() <= 0.05
+    assert nothing.moving.sum() <= 0.05
+    assert first.moving[1:].sum() <= 0.05

@@ -417,8 +417,8 @@ def test_fields_and_files_are_refused_at_once(tmp_path: Path, command: str) -> N
         "tasks/t.yml line 5",
         "tasks/t.yml line 2",
     ]
-    told = [line.split(": ")[1] for line in ended.err.splitlines()]
-    assert told == (of_all if " " in command else of_audit)
+    faulty = [line.split(": ")[1] for line in ended.err.splitlines()]
+    assert faulty == (of_all if " " in command else of_audit)
 
 
 @pytest.mark.parametrize("command", ["validate", "plan"])
@@ -426,9 +426,9 @@ def test_a_faulty_card_that_an_audit_does_without_is_a_note(tmp_path: Path, comm
     registry_of(tmp_path, {"models/m.yml": "m: [\n"})
     ended = promptaudit(tmp_path, command, "a")
     assert ended.code == 0
-    (told,) = [line for line in ended.out.splitlines() if "models/m.yml" in line]
-    assert told.startswith("CardError: models/m.yml line 2: not YAML: ")
-    assert told.endswith("; audit 'a' does without it")
+    (line,) = [line for line in ended.out.splitlines() if "models/m.yml" in line]
+    assert line.startswith("CardError: models/m.yml line 2: not YAML: ")
+    assert line.endswith("; audit 'a' does without it")
 
 
 def test_everything_that_fields_demand_of_each_other_is_told_at_once(tmp_path: Path) -> None:
@@ -569,8 +569,8 @@ def test_gold_values_of_parquet_and_hubs_are_held_against_their_rules(
     monkeypatch.chdir(tmp_path)  # load_dataset takes a folder for a repository: the same code, without a hub
     with pytest.raises(CardError) as raised:
         design_audit(load_registry([registry]), "a")
-    told = f"fields.day: {source.split()[1]} sample 'i2', column 'day': '05/03/2024' is no date, or may be two"
-    assert told in str(raised.value)
+    message = f"fields.day: {source.split()[1]} sample 'i2', column 'day': '05/03/2024' is no date, or may be two"
+    assert message in str(raised.value)
     assert len(str(raised.value).splitlines()) == 1
     day[1] = "2024-03-07"
     rows.with_columns(day=pl.Series(day)).write_parquet(tmp_path / "org/small/test-00000.parquet")

@@ -88,9 +88,9 @@ def refusal(folder: Path, **expectation: Any) -> str:
 def test_an_expectation_is_refused_in_a_line_with_the_nearest_right_thing(
     tmp_path: Path, name: str, kwargs: dict[str, Any], said: str
 ) -> None:
-    told = refusal(tmp_path, type=name, kwargs=kwargs)
-    assert said in told
-    assert len(told) < 500
+    message = refusal(tmp_path, type=name, kwargs=kwargs)
+    assert said in message
+    assert len(message) < 500
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_what_this_machine_answers_is_free() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "kind", "characters"),
+    ("declared", "kind", "characters"),
     [
         # one template of 2 characters: a question and a passage, of 400 where the card does not say
         ("characters: {input: 38, passage: 3960}", "open_ended", 4000),
@@ -52,13 +52,13 @@ def test_what_this_machine_answers_is_free() -> None:
     ],
 )
 def test_data_that_is_not_here_is_counted_as_its_card_says(
-    tmp_path: Path, told: str, kind: str, characters: int
+    tmp_path: Path, declared: str, kind: str, characters: int
 ) -> None:
     own = "labels: [A, B, C, D]\n  " if kind == "multiple_choice" else ""
     keys = "options: o, gold_label: g" if own else "references: r"
     texts = {
         "templates": f"t: {{kind: {kind}, templates: ['{{question}}: {'{options}' if own else '{passage}'}']}}\n",
-        "tasks": f"q:\n  kind: {kind}\n  templates: t\n  {own}data: {{hub: a/b, input: i, {keys}, rows: 10, {told}}}\n",
+        "tasks": f"q:\n  kind: {kind}\n  templates: t\n  {own}data: {{hub: a/b, input: i, {keys}, rows: 10, {declared}}}\n",
         "models": "m: {engine: openai_api, model: small, base_url: http://127.0.0.1:1/v1, api_key_env: K}\n",
         "audits": "a: {tasks: [q], models: [m], repetitions: {original: 1}, samples: {balanced: false}}\n",
     }

@@ -71,14 +71,14 @@ def test_what_is_sent_is_the_prompt_with_its_columns_put_in(tmp_path: Path, form
 
 
 def test_doubled_braces_are_pythons_where_every_other_brace_is_a_columns(tmp_path: Path) -> None:
-    told = "doubled braces are sent as single ones, since every other brace of the prompt is a placeholder's"
+    note = "doubled braces are sent as single ones, since every other brace of the prompt is a placeholder's"
     escaped = made(tmp_path, ("system", 'Judge it. Reply with {{"a": {{"b": 1}}}}'), ("user", "{review}"))
     assert sent(tmp_path, escaped) == ['Judge it. Reply with {"a": {"b": 1}}', "{it} broke"]
-    assert told in escaped.lines
+    assert note in escaped.lines
     for text in ('Judge it. Like {{"a": 1}} or {"a": 1}', "Judge it. Like {{review}} and {review}"):
         plain = made(tmp_path, ("system", text), ("user", "{review}"))
         assert sent(tmp_path, plain)[0] == text.replace("{{review}}", "{it} broke").replace("{review}", "{it} broke")
-        assert told not in plain.lines
+        assert note not in plain.lines
 
 
 def test_what_is_said_of_a_long_prompt_stays_short(tmp_path: Path) -> None:
@@ -160,12 +160,12 @@ def test_what_cannot_be_a_cards_prompt_is_told_in_a_line(
 
 
 def test_an_instruction_that_says_how_to_answer_gets_nothing_added() -> None:
-    told = prompt_of_instruction('Judge it. Respond in JSON: {"mood": "yes"}', ("no", "yes"))
-    assert told.fields["labels_line"] == "none"
-    assert "output_format" not in told.fields
-    assert told.fields["reader"] == {"json_field": "mood"}
-    assert told.lines[0].startswith('the instruction says how to answer ("Respond in JSON')
-    assert "nothing is added to it (`output_format` and `labels_line` in tasks/mine.yml would)" in told.lines[0]
+    prompt = prompt_of_instruction('Judge it. Respond in JSON: {"mood": "yes"}', ("no", "yes"))
+    assert prompt.fields["labels_line"] == "none"
+    assert "output_format" not in prompt.fields
+    assert prompt.fields["reader"] == {"json_field": "mood"}
+    assert prompt.lines[0].startswith('the instruction says how to answer ("Respond in JSON')
+    assert "nothing is added to it (`output_format` and `labels_line` in tasks/mine.yml would)" in prompt.lines[0]
     plain = prompt_of_instruction("Judge the review.", ("no", "yes"))
     assert plain.fields == {
         "instruction": "Judge the review.",

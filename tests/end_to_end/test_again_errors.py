@@ -36,7 +36,7 @@ class Provider(QuietHandler):
         prompt = last_user(body)
         self.asked_for.append(prompt)
         if not any(text in prompt for text in self.refused):
-            self.tell(completion_of(LABELS[len(prompt) % len(LABELS)]))
+            self.send_json(completion_of(LABELS[len(prompt) % len(LABELS)]))
             return
         content = json.dumps(
             {"error": {"message": "Invalid control character in the message.", "code": "invalid_request"}}

@@ -79,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
         def answer(self) -> None:
             asked = self.asked()
-            self.tell(completion_of(answer(asked["model"], asked["messages"][-1]["content"])))
+            self.send_json(completion_of(answer(asked["model"], asked["messages"][-1]["content"])))
 
     folder = tmp_path_factory.mktemp("breaking_kinds")
     with served_in_threads(Handler) as port:

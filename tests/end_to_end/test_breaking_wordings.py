@@ -54,7 +54,7 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, lis
             prompt = "\n".join(message["content"] for message in self.asked()["messages"])
             wording = next(index for index, wording in enumerate(WORDINGS) if wording in prompt)
             sample = int(re.findall(r"mail (\d+)", prompt)[-1])
-            self.tell(completion_of(PROSE if is_broken.is_set() and wording in BREAKING else gold(sample)))
+            self.send_json(completion_of(PROSE if is_broken.is_set() and wording in BREAKING else gold(sample)))
 
     with served_in_threads(Handler) as port:
         write_files(

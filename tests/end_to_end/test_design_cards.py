@@ -32,8 +32,8 @@ CARDS = {"a field that is gone": ("  stop: gate\n", "unknown field 'stop' of 'od
 
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_is_refused_in_one_line_that_says_where(tmp_path: Path, name: str) -> None:
-    more, told = CARDS[name]
+    more, message = CARDS[name]
     line = refused(tmp_path, more).one_line()
-    assert told in line
+    assert message in line
     assert "odd.yml" in line
     assert not (tmp_path / "warehouse").exists()

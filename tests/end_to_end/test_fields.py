@@ -163,10 +163,10 @@ def test_an_analysis_names_what_is_said_instead(folder: Path, answers: list[dict
         for row in answers
         if row["values"] is not None and row["values"]["currency"] != GOLD[row["sample_id"]]["currency"]
     )
-    told = {
+    listed = {
         (row["model_id"], row["value"]): row["n_answers"] for row in rows if row["field"] == "currency" and row["value"]
     }
-    assert told == wrong
+    assert listed == wrong
     assert all(row["value"] != row["gold_value"] for row in rows)
 
 
@@ -199,10 +199,10 @@ def test_the_worst_is_a_field_with_its_wording_and_an_example(folder: Path) -> N
     gold = value_of(worst.field, GOLD[example.sample_id][worst.field]) or "nothing"
     (said,) = (answer.completion for answer in example.answers if answer.is_correct)
     assert example.gold_label == gold == (value_of(worst.field, said) or "nothing")
-    told = " ".join(" ".join(closing_lines(summary, 80)).split())
-    assert f"worst {worst.group}: accuracy of field {worst.field} {worst.figure:.3f} [" in told
-    assert f"example sample {example.sample_id}, field {worst.field}, is " in told
-    assert told.endswith(f"next promptaudit trace {worst.figure_id}")
+    closing = " ".join(" ".join(closing_lines(summary, 80)).split())
+    assert f"worst {worst.group}: accuracy of field {worst.field} {worst.figure:.3f} [" in closing
+    assert f"example sample {example.sample_id}, field {worst.field}, is " in closing
+    assert closing.endswith(f"next promptaudit trace {worst.figure_id}")
 
 
 def test_exported_answers_have_the_same_figures_when_they_are_imported(folder: Path, tmp_path: Path) -> None:

@@ -83,9 +83,9 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
                 of = ("accept", week.runs[SWAPPED], "--reason", "the new judge stays", "--model", "judge:rater")
                 week.accepted = [promptaudit(folder, *of), check(folder, week.runs[SWAPPED], DRIFT)]
             provider.judge, provider.is_harsh = judge, judge == NEW
-            told = webhooks.target("/ok/told")
+            target = webhooks.target("/ok/told")
             asked = ("nightly", "facts", "--new", "--json")
-            week.nights.append(promptaudit(folder, *asked, AUDIT_KEY=KEY, PROMPTAUDIT_NOTIFY=told))
+            week.nights.append(promptaudit(folder, *asked, AUDIT_KEY=KEY, PROMPTAUDIT_NOTIFY=target))
             week.n_messages.append(len(webhooks.of("/ok/told")))
         yield week
 
@@ -93,12 +93,12 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
 def test_the_models_gate_stays_green_and_the_message_is_about_the_judge(week: Week) -> None:
     assert [night.code for night in week.nights] == [0] * 5, [night.err + night.out for night in week.nights]
     assert week.n_messages == [0, 0, 0, 1, 2]
-    told, over = (request.json() for request in week.webhooks.of("/ok/told"))
+    raised, over = (request.json() for request in week.webhooks.of("/ok/told"))
     assert "recovered: judge:rater" in over["title"]
-    assert told["title"].startswith("facts: judge:rater regressed: the judge's provider changed the judge")
-    assert f"judge_served_model {OLD} -> {NEW}" in told["message"]
-    assert "accuracy" not in told["message"]
-    assert "nothing that was recorded changed" not in told["message"]
+    assert raised["title"].startswith("facts: judge:rater regressed: the judge's provider changed the judge")
+    assert f"judge_served_model {OLD} -> {NEW}" in raised["message"]
+    assert "accuracy" not in raised["message"]
+    assert "nothing that was recorded changed" not in raised["message"]
 
 
 def test_what_the_judge_scored_is_not_held_against_other_nights(week: Week) -> None:

@@ -63,7 +63,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_registry(folder / "registry")
     first = start(folder, "run", "real", has_server=False, AUDIT_FOLDER=str(folder))
     assert first.stderr is not None
-    next(line for line in first.stderr if (told := re.search(r"\d+/\d+ \(", line)) and not told[0].startswith("0/"))
+    next(line for line in first.stderr if (bar := re.search(r"\d+/\d+ \(", line)) and not bar[0].startswith("0/"))
     (server,) = servers(folder)
     first.send_signal(signal.SIGKILL)
     first.communicate(timeout=60)

@@ -46,10 +46,10 @@ def test_recorded_answers_with_gaps(tmp_path: Path) -> None:
         found = [row[measure], row[f"{measure}_if_missing_na"], row[f"{measure}_if_missing_modal"]]
         assert found == pytest.approx(figures, abs=1e-12), measure
 
-    told = promptaudit(tmp_path, "report", "--format", "md")
-    assert told.code == 0, told.err
-    assert "4 of 5 × 4" in told.out
-    assert "Missing answers" in told.out
-    assert f"{2 * split / 5:.3f}" in told.out
+    report = promptaudit(tmp_path, "report", "--format", "md")
+    assert report.code == 0, report.err
+    assert "4 of 5 × 4" in report.out
+    assert "Missing answers" in report.out
+    assert f"{2 * split / 5:.3f}" in report.out
     page = (tmp_path / "warehouse/published/report.html").read_text(encoding="utf-8")
     assert 'id="missing_answers"' in page

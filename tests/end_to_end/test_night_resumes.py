@@ -63,7 +63,7 @@ def cells(folder: Path) -> list[dict[str, Any]]:
     return sql(folder, "select count(*) as n from raw.predictions group by audit_run_id")
 
 
-def told(webhooks: RunningWebhooks) -> list[str]:
+def sent(webhooks: RunningWebhooks) -> list[str]:
     return [request.json()["title"] for request in webhooks.of("/ok/told")]
 
 
@@ -84,16 +84,16 @@ def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhoo
     assert ended.code == 1, ended.err  # the gate fails, and says so
     assert ended.json()["run"]["n_asked"] == 0
     assert cells(folder) == [{"n": N_CELLS}]
-    assert told(webhooks) == ["small: the gate failed: sensitivity_high <= 0.0001"]
+    assert sent(webhooks) == ["small: the gate failed: sensitivity_high <= 0.0001"]
     assert len(webhooks.of("/ok/alive")) == 1
 
 
 def test_tonight_once_more_asks_and_tells_nothing(folder: Path, webhooks: RunningWebhooks) -> None:
-    before = told(webhooks)
+    before = sent(webhooks)
     ended = nightly(folder, webhooks)
     assert ended.code == 1, ended.err
     assert cells(folder) == [{"n": N_CELLS}]
-    assert told(webhooks) == before
+    assert sent(webhooks) == before
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_tonight_once_more_asks_and_tells_nothing(folder: Path, webhooks: Runnin
 def test_cut_short_after_its_run_again_and_again_the_night_goes_on(
     folder: Path, webhooks: RunningWebhooks, steps: tuple[str, ...], audit: str, code: int
 ) -> None:
-    n_runs, before = len(cells(folder)), told(webhooks)
+    n_runs, before = len(cells(folder)), sent(webhooks)
     (folder / "registry/audits/small.yml").write_text(audit)
     new: tuple[str, ...] = ("--new",)
     for step in steps:
@@ -121,7 +121,7 @@ def test_cut_short_after_its_run_again_and_again_the_night_goes_on(
     ended = nightly(folder, webhooks)
     assert ended.code == code, ended.err
     assert cells(folder) == [{"n": N_CELLS}] * (n_runs + 1)
-    assert len(told(webhooks)) - len(before) <= 1
+    assert len(sent(webhooks)) - len(before) <= 1
     (folder / "registry/audits/small.yml").write_text(AUDIT)
 
 
@@ -130,19 +130,19 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
         msg = "the disk is full"
         raise WarehouseError(msg)
 
-    before = len(told(webhooks))
+    before = len(sent(webhooks))
     with mock.patch("promptaudit.nightly.after_run.compare_runs", broken):
         for _ in range(2):
             ended = nightly(folder, webhooks)
             assert ended.code == 2
             assert "the disk is full" in ended.one_line()
-    assert [title for title in told(webhooks)[before:] if "could not be measured" in title] == told(webhooks)[before:]
-    assert len(told(webhooks)) == before + 1
+    assert [title for title in sent(webhooks)[before:] if "could not be measured" in title] == sent(webhooks)[before:]
+    assert len(sent(webhooks)) == before + 1
     assert nightly(folder, webhooks).code == 1
 
 
 def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:
-    before = len(told(webhooks))
+    before = len(sent(webhooks))
     with (
         mock.patch("promptaudit.nightly.after_run.compare_runs", side_effect=lambda *_, **__: time.sleep(60)),
         mock.patch("promptaudit.nightly.night.longest", return_value=timedelta(seconds=3)),
@@ -150,27 +150,27 @@ def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhoo
         ended = nightly(folder, webhooks)
     assert ended.code == 3
     assert "the night of 'small' took longer than 3 s and was stopped" in ended.one_line()
-    assert len(told(webhooks)) == before + 1
+    assert len(sent(webhooks)) == before + 1
     assert nightly(folder, webhooks).code == 1
 
 
 def test_a_second_night_refuses_and_stays_silent(folder: Path, webhooks: RunningWebhooks) -> None:
-    n_alive, before = len(webhooks.of("/ok/alive")), told(webhooks)
+    n_alive, before = len(webhooks.of("/ok/alive")), sent(webhooks)
     with Warehouse(folder / "warehouse/audit.duckdb").hold(what="night"):
         ended = nightly(folder, webhooks, PROMPTAUDIT_LOCK_WAIT_S="0")
     assert ended.code == 2
     assert "WarehouseLocked" in ended.one_line()
     assert len(webhooks.of("/ok/alive")) == n_alive
-    assert told(webhooks) == before
+    assert sent(webhooks) == before
 
 
 def test_a_card_that_cannot_be_read_is_told(folder: Path, webhooks: RunningWebhooks) -> None:
-    before, n_alive = len(told(webhooks)), len(webhooks.of("/ok/alive"))
+    before, n_alive = len(sent(webhooks)), len(webhooks.of("/ok/alive"))
     (folder / "registry/audits/small.yml").write_text(AUDIT.replace("lexical", "lexicall"))
     ended = nightly(folder, webhooks)
     assert ended.code == 2
     assert "nearest: lexical" in ended.one_line()
-    assert len(told(webhooks)) == before + 1
+    assert len(sent(webhooks)) == before + 1
     assert len(webhooks.of("/ok/alive")) == n_alive, "no night took place"
 
 

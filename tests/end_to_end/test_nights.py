@@ -33,7 +33,7 @@ class Night:
     n_heartbeats: int
 
     @property
-    def told(self) -> Any:
+    def json(self) -> Any:
         return self.ended.json()
 
 
@@ -87,7 +87,7 @@ pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow]
 
 def test_a_provider_that_is_bad_every_other_night_stays_red(week: Week) -> None:
     assert [night.ended.code for night in week.nights] == [0, 0, 0, 1, 1, 1, 1, 0], [n.ended.err for n in week.nights]
-    states = [night.told["states"] for night in week.nights]
+    states = [night.json["states"] for night in week.nights]
     assert states == [
         {"first_night": 1},
         {"normal": 1},
@@ -130,7 +130,7 @@ def test_figures_are_against_all_normal_nights(week: Week) -> None:
         "inner join marts.rpt_night_states as states using (audit_run_id, model_id, task_id, strategy) "
         "inner join marts.dim_audit_runs as runs using (audit_run_id) where measure = 'micro_f1' order by runs.started_at",
     )
-    runs = [night.told["audit_run_id"] for night in week.nights]
+    runs = [night.json["audit_run_id"] for night in week.nights]
     assert [row["audit_run_id"] for row in rows] == runs
     bad = rows[3]
     assert (bad["verdict"], bad["cause"], bad["n_nights_normal"]) == ("regressed", "provider_changed_the_model", 3)
@@ -167,16 +167,16 @@ def test_how_is_answered_is_judged_beside_the_label(week: Week) -> None:
 
 def test_the_record_says_how_the_alarm_ended(week: Week) -> None:
     (alarm,) = sql(week.folder, "select * from marts.rpt_alarms")
-    runs = [night.told["audit_run_id"] for night in week.nights]
+    runs = [night.json["audit_run_id"] for night in week.nights]
     assert (alarm["audit_run_id"], alarm["last_run_id"], alarm["n_nights"]) == (runs[3], runs[6], 4)
     assert (alarm["kind"], alarm["ended_by"], alarm["ended_run_id"]) == ("regressed", "new_plan", runs[7])
     assert "micro_f1" in alarm["measures"]
 
 
 def test_accepting_ends_an_alarm_and_the_gate_passes(week: Week) -> None:
-    folder, run = week.before_the_edit, week.nights[6].told["audit_run_id"]
+    folder, run = week.before_the_edit, week.nights[6].json["audit_run_id"]
     assert promptaudit(folder, "check", run).code == 1
-    worst = promptaudit(folder, "check", week.nights[3].told["audit_run_id"], "--junit", "j.xml", "--markdown", "m.md")
+    worst = promptaudit(folder, "check", week.nights[3].json["audit_run_id"], "--junit", "j.xml", "--markdown", "m.md")
     for text in (worst.out, (folder / "j.xml").read_text(), (folder / "m.md").read_text()):
         assert "samples called" in text
         assert " before and " in text
@@ -190,10 +190,10 @@ def test_accepting_ends_an_alarm_and_the_gate_passes(week: Week) -> None:
     checked = promptaudit(folder, "check", run)
     assert checked.code == 0, checked.out
     assert "accepted: the new model stays" in checked.out
-    older = promptaudit(folder, "accept", week.nights[1].told["audit_run_id"], "--reason", "x")
+    older = promptaudit(folder, "accept", week.nights[1].json["audit_run_id"], "--reason", "x")
     assert older.code == 2
     assert f"which is {run}" in older.err
-    over = promptaudit(week.folder, "accept", week.nights[7].told["audit_run_id"], "--reason", "x")
+    over = promptaudit(week.folder, "accept", week.nights[7].json["audit_run_id"], "--reason", "x")
     assert over.code == 2
     assert "no alarm stands" in over.err
 
@@ -225,7 +225,7 @@ def test_history_and_the_page_show_the_week(week: Week) -> None:
         "nights"
     ]
     assert [night["marks"] for night in nights] == [[]] * 7 + [["asked otherwise"]]
-    page = week.folder / "warehouse/published/reports" / f"{week.nights[3].told['audit_run_id']}.html"
+    page = week.folder / "warehouse/published/reports" / f"{week.nights[3].json['audit_run_id']}.html"
     assert "normal nights" in page.read_text()
 
 

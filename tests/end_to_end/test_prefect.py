@@ -374,8 +374,8 @@ def test_a_suspended_night_that_is_resumed_goes_on_with_its_run_and_asks_nothing
         stage.asked(before + 20)
         details = {"pause_timeout": "2099-01-01T00:00:00Z", "pause_reschedule": True}
         state = {"type": "PAUSED", "name": "Suspended", "state_details": details}
-        told = server.ask(f"/flow_runs/{begun}/set_state", {"state": state, "force": False})
-        assert told["status"] == "ACCEPT", told
+        answer = server.ask(f"/flow_runs/{begun}/set_state", {"state": state, "force": False})
+        assert answer["status"] == "ACCEPT", answer
         stage.asked(before + N_CELLS - 1)  # a step that has begun is ended; the flow waits for the next one
         wait_for(lambda: not stage.processes(), "the suspended flow to end", stage.said)
         assert server.ask(f"/flow_runs/{begun}")["state_name"] == "Suspended"

@@ -126,8 +126,8 @@ def test_each_export_has_what_was_sent_and_is_imported_with_as_many_variants(
         done = export_run(settings, run, form, tmp_path / form, None)
         assert (done.n_rows, done.n_otherwise) == (len(cells), 0)
         frame = pl.read_parquet(tmp_path / form / f"{file}predictions.parquet")
-        told = dict(zip(frame["prediction_id"], map(json.loads, frame["messages"]), strict=True))
-        assert told == {name: cell["messages"] for name, cell in cells.items()}
+        exported = dict(zip(frame["prediction_id"], map(json.loads, frame["messages"]), strict=True))
+        assert exported == {name: cell["messages"] for name, cell in cells.items()}
     bare = export_run(settings, run, "parquet", tmp_path / "bare", "none")
     assert pl.read_parquet(tmp_path / "bare/predictions.parquet")["messages"].null_count() == bare.n_rows
     other = Warehouse(tmp_path / "other.duckdb")

@@ -231,7 +231,7 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("--add", "x", "--edited"), "give one of --add TEXT and --edited"),
         ((), "give one of --add TEXT and --edited"),
@@ -247,10 +247,10 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
         (("--add", "x", "--filler", " "), "--filler: a text is wanted"),
     ],
 )
-def test_wrong_options_are_one_line(audited: Path, arguments: tuple[str, ...], told: str) -> None:
+def test_wrong_options_are_one_line(audited: Path, arguments: tuple[str, ...], message: str) -> None:
     ended = promptaudit(audited, "try", "topics", *arguments)
     assert ended.code == 2
-    assert told in ended.one_line()
+    assert message in ended.one_line()
 
 
 def test_a_wording_that_nothing_speaks_for_is_not_tried(audited: Path) -> None:

@@ -94,13 +94,13 @@ def test_what_it_cannot_handle_is_a_permanent_error_of_that_cell(tmp_path: Path,
         if "/" not in error
         else f"return {error} if text == 'bad' else 'yes'"
     )
-    told: list[str] = []
-    bad, good = answers(entry_of(tmp_path, body), request_of("bad"), request_of("good"), say=told.append)
+    said: list[str] = []
+    bad, good = answers(entry_of(tmp_path, body), request_of("bad"), request_of("good"), say=said.append)
     assert bad.error is not None
     assert bad.error.startswith("'lab:annotate' raised ")
     assert not bad.attempts
     assert good.completion == "yes"
-    assert told == [f"model 'asked', sample 's0': {bad.error}"]
+    assert said == [f"model 'asked', sample 's0': {bad.error}"]
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_a_key_reaches_neither_an_error_nor_an_answer(tmp_path: Path, monkeypatc
     body = (
         "if text == 'bad':\n    raise ValueError('401 for ' + os.environ['A_KEY'])\nreturn 'yes ' + os.environ['A_KEY']"
     )
-    told: list[str] = []
-    bad, good = answers(entry_of(tmp_path, body), request_of("bad"), request_of("good"), say=told.append)
+    said: list[str] = []
+    bad, good = answers(entry_of(tmp_path, body), request_of("bad"), request_of("good"), say=said.append)
     assert bad.error == "'lab:annotate' raised ValueError: 401 for [hidden]"
     assert good.completion == "yes [hidden]"
-    assert KEY not in "".join(told)
+    assert KEY not in "".join(said)
 
 
 def test_a_function_that_hangs_lets_an_interrupt_through(tmp_path: Path) -> None:

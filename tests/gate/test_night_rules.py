@@ -55,8 +55,8 @@ def test_the_first_night_of_a_plan_passes(tmp_path: Path) -> None:
 
 
 def test_one_night_to_compare_with_passes_and_says_so(tmp_path: Path) -> None:
-    told = {"verdict": "none_shown", "n_nights_normal": 1}
-    result = checked(tmp_path, told, n_nights_normal=1)
+    figure = {"verdict": "none_shown", "n_nights_normal": 1}
+    result = checked(tmp_path, figure, n_nights_normal=1)
     assert result.outcome == "passed"
     assert result.reason.endswith("against 1 normal night; 1 night to compare with")
 
@@ -67,10 +67,10 @@ def test_one_odd_night_of_two_cannot_be_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "outcome"), [("not_comparable", "unmeasured"), ("regressed", "failed")], ids=["quiet", "in an alarm"]
+    ("verdict", "outcome"), [("not_comparable", "unmeasured"), ("regressed", "failed")], ids=["quiet", "in an alarm"]
 )
-def test_a_night_of_which_too_little_was_answered(tmp_path: Path, told: str, outcome: str) -> None:
-    result = checked(tmp_path, {"verdict": told}, state="cannot_tell", n_samples_counted=40)
+def test_a_night_of_which_too_little_was_answered(tmp_path: Path, verdict: str, outcome: str) -> None:
+    result = checked(tmp_path, {"verdict": verdict}, state="cannot_tell", n_samples_counted=40)
     assert result.outcome == outcome
     if outcome == "unmeasured":
         assert result.rows[0].reason == "40 of 60 samples were answered"
@@ -89,7 +89,7 @@ def test_a_tenth_may_be_untested_and_no_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "of_state"),
+    ("figure", "of_state"),
     [
         ({**UNTESTED, "measure": "lost_samples"}, {}),  # samples that were asked on one normal night alone
         (UNTESTED, {"n_nights_normal": 2}),
@@ -97,9 +97,9 @@ def test_a_tenth_may_be_untested_and_no_more(tmp_path: Path) -> None:
     ],
     ids=["lost samples", "the first nights", "another rule"],
 )
-def test_what_may_be_untested(tmp_path: Path, told: dict[str, Any], of_state: dict[str, Any]) -> None:
+def test_what_may_be_untested(tmp_path: Path, figure: dict[str, Any], of_state: dict[str, Any]) -> None:
     assert checked(
-        tmp_path, told, {"verdict": "none_shown", "measure": "label_churn"}, *NINE[:2], **of_state
+        tmp_path, figure, {"verdict": "none_shown", "measure": "label_churn"}, *NINE[:2], **of_state
     ).outcome == ("passed")
 
 
@@ -121,10 +121,10 @@ def test_an_alarm_that_a_person_accepted_passes(tmp_path: Path) -> None:
 
 
 def test_a_rule_on_a_measure_looks_at_it_alone(tmp_path: Path) -> None:
-    told = ({"verdict": "regressed", "measure": "sensitivity"}, {"verdict": "none_shown"})
-    assert checked(tmp_path, *told, rule="no regressed on micro_f1").outcome == "passed"
+    figures = ({"verdict": "regressed", "measure": "sensitivity"}, {"verdict": "none_shown"})
+    assert checked(tmp_path, *figures, rule="no regressed on micro_f1").outcome == "passed"
     (tmp_path / "other").mkdir()
-    assert checked(tmp_path / "other", *told, rule="no regressed on sensitivity").outcome == "failed"
+    assert checked(tmp_path / "other", *figures, rule="no regressed on sensitivity").outcome == "failed"
 
 
 def test_what_is_answered_otherwise_fails_no_changed_and_no_other_rule(tmp_path: Path) -> None:
@@ -137,11 +137,11 @@ def test_what_is_answered_otherwise_fails_no_changed_and_no_other_rule(tmp_path:
         "difference_low": 0.05,
         "difference_high": 0.11,
     }
-    told = (refused, {"verdict": "none_shown"}, {"verdict": "none_shown", "measure": "answer_length"})
-    passed = checked(tmp_path, *told, state="changed")
+    figures = (refused, {"verdict": "none_shown"}, {"verdict": "none_shown", "measure": "answer_length"})
+    passed = checked(tmp_path, *figures, state="changed")
     assert (passed.outcome, passed.reason) == ("passed", "none of 1 figures is regressed, against 9 normal nights")
     (tmp_path / "other").mkdir()
-    failed = checked(tmp_path / "other", *told, rule="no changed", state="changed")
+    failed = checked(tmp_path / "other", *figures, rule="no changed", state="changed")
     assert (failed.outcome, failed.reason) == ("failed", "1 of 2 figures is changed, against 9 normal nights")
     assert failed.rows[0].moved == f"8 of 100 answers of {failed.rows[0].task_id} were refused, 0 of 100 before"
     line = figures_of(failed.rows[0])

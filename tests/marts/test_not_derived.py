@@ -98,10 +98,10 @@ def test_where_every_measure_fails_on_one_model_the_others_have_all_of_theirs(
     assert sound.not_derived == ()
     real, failed = arrow.attempt, set()
 
-    def attempt(function: SqlFunction, told_as: pa.Array, *columns: pa.Array) -> pa.Array:
-        is_b = pa.array([json.loads(each).get("model_id") == "b" for each in told_as.to_pylist()])
+    def attempt(function: SqlFunction, keys: pa.Array, *columns: pa.Array) -> pa.Array:
+        is_b = pa.array([json.loads(each).get("model_id") == "b" for each in keys.to_pylist()])
         if not is_b.to_pylist().count(True):
-            return real(function, told_as, *columns)
+            return real(function, keys, *columns)
         failed.add(function.name)
 
         def fails(*_: object, **__: object) -> None:
@@ -112,9 +112,7 @@ def test_where_every_measure_fails_on_one_model_the_others_have_all_of_theirs(
         fails.__wrapped__ = function.function  # type: ignore[attr-defined] - where its annotations are looked up
         own = replace(function, function=fails)
         parts = [
-            real(
-                own if bad else function, told_as.slice(row, 1), *(arrow.whole(each).slice(row, 1) for each in columns)
-            )
+            real(own if bad else function, keys.slice(row, 1), *(arrow.whole(each).slice(row, 1) for each in columns))
             for row, bad in enumerate(is_b.to_pylist())
         ]
         return pa.concat_arrays(parts)

@@ -31,7 +31,7 @@ from tests.support.landed_nights import AUDIT, land_night
 
 pytestmark = pytest.mark.slow
 
-TOLD = {"notification_id": "n", "kind": "unmeasured", "state": "sent", "n_targets": 1, "recorded_at": now()}
+SENT = {"notification_id": "n", "kind": "unmeasured", "state": "sent", "n_targets": 1, "recorded_at": now()}
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def parquet(gated: Gated, run: str) -> Path:
     return Warehouse(gated.warehouse).places.marts / f"rpt_audit/audit_run_id={run}/data.parquet"
 
 
-def told(found: VerifyResult) -> list[tuple[str, str, str, str]]:
+def flaws(found: VerifyResult) -> list[tuple[str, str, str, str]]:
     return [(each.kind, each.what, each.where, each.detail) for each in found.findings]
 
 
@@ -112,7 +112,7 @@ def test_publishing_again_seals_nothing_and_what_lands_later_is_sealed_alone(gat
         assert len(seals(con)) == 1
     row = {"audit_run_id": run, "audit_id": AUDIT, "name": "good", "reason": None, "pinned_at": now()}
     Warehouse(gated.warehouse).land([("baselines", frame_of("baselines", [row]))])
-    assert told(held(gated)) == [("unsealed", "raw.baselines", "the warehouse", "")]
+    assert flaws(held(gated)) == [("unsealed", "raw.baselines", "the warehouse", "")]
     assert held(gated).exit_code == 3
     publish(Warehouse(gated.warehouse))
     last = newest(gated)
@@ -184,7 +184,7 @@ def test_what_differs_is_named(gated: Gated, statement: str) -> None:
     change(gated.warehouse, statement)
     found = held(gated)
     kind, what, detail = ALTERED[statement]
-    assert told(found)[0] == (kind, what, "the warehouse", detail)
+    assert flaws(found)[0] == (kind, what, "the warehouse", detail)
     assert found.exit_code == 1
 
 
@@ -194,14 +194,14 @@ def test_a_view_that_says_something_else_is_named_in_each_place(gated: Gated) ->
     assert held(gated).exit_code == 0
     other = "create or replace view marts.rpt_latest as select * replace (0.1 as sensitivity) from marts.rpt_audit"
     change(Warehouse(gated.warehouse).published.path, other)
-    assert told(held(gated)) == [("changed", "view marts.rpt_latest", "the published copy", "")]
+    assert flaws(held(gated)) == [("changed", "view marts.rpt_latest", "the published copy", "")]
     change(gated.warehouse, other)
     land_night(gated.warehouse, 2)
     publish(Warehouse(gated.warehouse))  # what is sealed without a build hides nothing
     places = [("changed", "view marts.rpt_latest", place, "") for place in ("the warehouse", "the published copy")]
-    assert told(held(gated)) == places
+    assert flaws(held(gated)) == places
     change(gated.warehouse, "drop view marts.rpt_latest")
-    assert told(held(gated))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
+    assert flaws(held(gated))[0] == ("gone", "view marts.rpt_latest", "the warehouse", "")
 
 
 def test_an_id_that_is_sql_is_no_run(gated: Gated, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_what_cannot_be_read_is_named_and_the_next_publication_replaces_it(
     path, copy = parquet(gated, run), Warehouse(gated.warehouse).published.path
     path.write_bytes(b"PAR1 is how it begins")
     in_parquet = ("broken", "marts.rpt_audit", "the Parquet marts", "it cannot be read: InvalidInputException")
-    assert told(held(gated)) == [in_parquet]
+    assert flaws(held(gated)) == [in_parquet]
     path.unlink()
     copy.write_bytes(b"no database")
     (of_copy, of_file) = held(gated).findings
@@ -252,7 +252,7 @@ def test_what_cannot_be_read_is_named_and_the_next_publication_replaces_it(
     assert held(gated).findings == []
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.1")
     monkeypatch.setattr("promptaudit.evidence.verify.rows.Rows.digests", lambda *_: b"\xff".decode())
-    found = [each[:2] for each in told(held(gated))]  # of rows, whatever their reader raises
+    found = [each[:2] for each in flaws(held(gated))]  # of rows, whatever their reader raises
     assert {("broken", "raw.predictions"), ("changed", "marts.rpt_audit")} <= set(found)
 
 
@@ -310,7 +310,7 @@ def test_marts_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated:
 def test_marts_of_more_rows_cannot_be_held_against_an_older_seal(gated: Gated) -> None:
     run = sealed_night(gated)
     kept = newest(gated).seal
-    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [{"audit_run_id": run, **TOLD}]))])
+    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [{"audit_run_id": run, **SENT}]))])
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.3")
     publish(Warehouse(gated.warehouse), [run])
     assert held(gated, seal=kept).exit_code == 1  # a notification measures nothing
@@ -371,7 +371,7 @@ def test_a_comparison_that_was_cut_short_waits_for_its_seal_and_one_that_nobody_
         gated.warehouse,
         "insert into marts.rpt_run_comparisons select * replace ('x'' or true' as comparison_id) from marts.rpt_run_comparisons",
     )
-    assert told(held(gated)) == [
+    assert flaws(held(gated)) == [
         ("added", "marts.rpt_run_comparisons", "the warehouse", "1 rows of a mart that no seal has")
     ]
 
@@ -396,13 +396,13 @@ def test_a_comparison_that_is_forged_in_a_place_is_added_there(gated: Gated) -> 
 def test_a_table_that_is_gone_from_the_copy_is_said(gated: Gated) -> None:
     sealed_night(gated)
     change(Warehouse(gated.warehouse).published.path, "drop table marts.rpt_audit")
-    assert told(held(gated)) == [("gone", "marts.rpt_audit", "the published copy", "its table")]
+    assert flaws(held(gated)) == [("gone", "marts.rpt_audit", "the published copy", "its table")]
     change(Warehouse(gated.warehouse).published.path, "drop table raw.seals")
-    assert told(held(gated)) == [("gone", "raw.seals", "the published copy", "its table")]
+    assert flaws(held(gated)) == [("gone", "raw.seals", "the published copy", "its table")]
 
 
 def test_a_night_that_had_no_run_leaves_no_files(gated: Gated) -> None:
-    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [TOLD | {"audit_run_id": "f" * 32}]))])
+    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [SENT | {"audit_run_id": "f" * 32}]))])
     publish(Warehouse(gated.warehouse))
     assert held(gated).findings == []
     assert not list(Warehouse(gated.warehouse).published.path.parent.glob("marts/*/*"))
@@ -457,7 +457,7 @@ def test_a_run_is_published_once_its_marts_are_those_of_its_last_close(gated: Ga
     assert is_published(Warehouse(gated.warehouse), run)
     change(gated.warehouse, "update raw.audit_runs set finished_at = '2026-11-01 03:00:00'")  # opened and closed again
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = 0.5")  # by a build that was cut short
-    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [TOLD | {"audit_run_id": run}]))])
+    Warehouse(gated.warehouse).land([("notifications", frame_of("notifications", [SENT | {"audit_run_id": run}]))])
     publish(Warehouse(gated.warehouse))
     assert not is_published(Warehouse(gated.warehouse), run)
     of_rows = [each for each in held(gated).findings if each.where != "the Parquet marts"]
@@ -471,7 +471,7 @@ def test_a_run_is_published_once_its_marts_are_those_of_its_last_close(gated: Ga
 def test_a_mart_that_a_build_makes_no_more_is_sealed_no_more(gated: Gated) -> None:
     run = sealed_night(gated)
     change(gated.warehouse, "drop table marts.fct_judge_agreement")
-    assert told(held(gated))[0] == ("gone", "marts.fct_judge_agreement", "the warehouse", "its table")
+    assert flaws(held(gated))[0] == ("gone", "marts.fct_judge_agreement", "the warehouse", "its table")
     publish(Warehouse(gated.warehouse), [run])
     assert held(gated).findings == []
 
@@ -502,10 +502,10 @@ def test_views_of_another_version_are_sealed_by_the_first_build_of_the_new_one(
     publish(Warehouse(gated.warehouse), compared=["c1"])
     assert held(gated).findings == []
     change(gated.warehouse, "create or replace view staging.stg_comparisons as select 3 as x")
-    assert told(held(gated)) == [("unsealed", "view staging.stg_comparisons", "the warehouse", "")]
+    assert flaws(held(gated)) == [("unsealed", "view staging.stg_comparisons", "the warehouse", "")]
     publish(Warehouse(gated.warehouse), [run])
     change(gated.warehouse, "create or replace view staging.stg_comparisons as select 4 as x")
-    assert told(held(gated)) == [("changed", "view staging.stg_comparisons", "the warehouse", "")]
+    assert flaws(held(gated)) == [("changed", "view staging.stg_comparisons", "the warehouse", "")]
 
 
 def test_a_seal_that_is_none_is_a_usage_error(gated: Gated) -> None:
@@ -580,11 +580,11 @@ def test_views_that_say_which_runs_there_are_are_files_too(gated: Gated) -> None
     with Warehouse(gated.warehouse).write() as con:
         con.execute(f"copy (select audit_run_id, 2 as night_number from marts.dim_nights) to '{file}' (format parquet)")
     detail, view = "its Parquet file", "view marts.dim_nights"
-    assert told(held(gated)) == [("changed", view, "the Parquet marts", detail)]
+    assert flaws(held(gated)) == [("changed", view, "the Parquet marts", detail)]
     file.write_bytes(b"PAR1 is how it begins")
-    assert told(held(gated))[0][:3] == ("broken", view, "the Parquet marts")
+    assert flaws(held(gated))[0][:3] == ("broken", view, "the Parquet marts")
     file.unlink()
-    assert told(held(gated)) == [("gone", view, "the Parquet marts", detail)]
+    assert flaws(held(gated)) == [("gone", view, "the Parquet marts", detail)]
     publish(Warehouse(gated.warehouse))
     assert held(gated).findings == []
 
@@ -593,6 +593,6 @@ def test_figures_that_another_order_of_sums_makes_are_untouched_and_forged_ones_
     sealed_night(gated)
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-12")
     rebuilt = held(gated)
-    assert (rebuilt.exit_code, told(rebuilt)) == (0, [])
+    assert (rebuilt.exit_code, flaws(rebuilt)) == (0, [])
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-6")
     assert held(gated).exit_code == 1

@@ -269,7 +269,7 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "connection"),
     [
         ("postgresql://me:s3cr%40t@host:1/db", "user='me' dbname='db' host='host' port='1'"),
         ("postgresql://host/db?sslmode=require&password=s3cr%40t", "dbname='db' host='host' sslmode='require'"),
@@ -277,8 +277,8 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
         ("postgresql:///db?host=/run/it's", r"dbname='db' host='/run/it\'s'"),
     ],
 )
-def test_libpq_is_told_an_address_without_its_password(address: str, told: str) -> None:
-    assert Lake(SecretStr(address), None).connection == told
+def test_libpq_is_told_an_address_without_its_password(address: str, connection: str) -> None:
+    assert Lake(SecretStr(address), None).connection == connection
 
 
 def test_an_address_of_another_form_is_refused_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,15 +140,15 @@ def test_lost_samples_are_told_and_nothing_is_written_or_sent(recorded: Path, tm
         PROMPTAUDIT_HEARTBEAT_URL="http://127.0.0.1:9/nobody",
     )
     assert ended.code == 0, ended.err
-    told = ended.json()
-    assert (told["fault"], told["model_id"], told["strategy"]) == (
+    rehearsal = ended.json()
+    assert (rehearsal["fault"], rehearsal["model_id"], rehearsal["strategy"]) == (
         "4 samples lost under every wording",
         "steady",
         "simple",
     )
-    assert told["n_normal"] == 3
-    assert told["told_on"] == len(told["nights"]) == 2  # three normal nights leave one odd one to chance
-    last = told["nights"][-1]
+    assert rehearsal["n_normal"] == 3
+    assert rehearsal["told_on"] == len(rehearsal["nights"]) == 2  # three normal nights leave one odd one to chance
+    last = rehearsal["nights"][-1]
     assert (last["state"], last["exit_code"]) == ("regressed", 1)
     assert last["title"].startswith("facts: steady regressed")
     assert "lost_samples" in last["message"]

@@ -135,11 +135,11 @@ def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_
     for run, state in zip(runs[1:], ({"type": "CRASHED"}, {"type": "FAILED", "name": "Missed"}), strict=True):
         deployed.ask(f"/flow_runs/{run}/set_state", {"state": state | {"message": "why"}, "force": True})
 
-    def told() -> list[str]:
+    def titles() -> list[str]:
         return sorted(request.json()["title"] for request in oncall.of("/ok/secret-7731"))
 
     wanted = [f"promptaudit: the night of served is {state}" for state in ("Crashed", "Late", "Missed")]
-    wait_for(lambda: told() == wanted, "people to be told", lambda: f"{told()}\n{deployed.log()[-3000:]}")
+    wait_for(lambda: titles() == wanted, "people to be told", lambda: f"{titles()}\n{deployed.log()[-3000:]}")
     texts = [request.json()["text"] for request in oncall.of("/ok/secret-7731")]
     assert sum("why" in text for text in texts) == 2
     assert sum(f"/runs/flow-run/{run}" in text for text in texts for run in runs) == 3

@@ -92,9 +92,9 @@ def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Pat
     assert Path(file).is_relative_to(site_packages(environment))
     assert not {str(ROOT), str(ROOT / "flows")} & set(path), "the checkout must not be importable"
 
-    told = "from promptaudit.marts.manifest import made_by; print(made_by())"
+    program = "from promptaudit.marts.manifest import made_by; print(made_by())"
     here_made, there_made = (
-        called(python, "-c", told, cwd=here, environment=variables)
+        called(python, "-c", program, cwd=here, environment=variables)
         for python in (sys.executable, environment / "bin" / "python")
     )
     assert here_made == there_made, "a checkout and its wheel are one code"

@@ -82,9 +82,9 @@ def test_the_example_of_extraction_is_told_apart_with_its_answer(form: dict[str,
     setting = json.dumps(form)
     prompter = Prompter(card, chosen, strategy="one_shot", instruction="Read.", template=None, setting=setting)
     variant = replace(landed({}, instruction="Read."), prompt=prompter.left_open, setting=setting)
-    told = examples_in(card, variant)
-    assert told.examples == {'{"total": 1.5, "note": "x\\ny"}': "Pay {input}\n=> 1.50"}
-    again = Prompter(card, told, strategy="one_shot", instruction="Read.", template=None, setting=setting)
+    found = examples_in(card, variant)
+    assert found.examples == {'{"total": 1.5, "note": "x\\ny"}': "Pay {input}\n=> 1.50"}
+    again = Prompter(card, found, strategy="one_shot", instruction="Read.", template=None, setting=setting)
     assert again.left_open == variant.prompt
 
 

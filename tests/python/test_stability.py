@@ -50,8 +50,8 @@ def test_functions_are_served_to_whoever_has_the_key() -> None:
         server.on_failure = lambda: stopped.append(True)
         assert asked(server, ANNOTATOR, "Say.", "é\n{input}") == "Say.|é\n{input}"
         assert (asked(server, ANNOTATOR, "Say.", "none"), asked(server, ANNOTATOR, "Say.", "one")) == ("", "1")
-        told = "2\nReword freely. On a scale on which 0 keeps every word and 5 starts from scratch, reword at 2.3.\nSay\nit."
-        assert json.loads(asked(server, PARAPHRASER, told)) == ["Say\nit. 2.3 0", "Say\nit. 2.3 1"]
+        request = "2\nReword freely. On a scale on which 0 keeps every word and 5 starts from scratch, reword at 2.3.\nSay\nit."
+        assert json.loads(asked(server, PARAPHRASER, request)) == ["Say\nit. 2.3 0", "Say\nit. 2.3 1"]
         assert json.loads(asked(server, PARAPHRASER, "1\nReword freely.\nSay.")) == ["Say. None 0"]
         with pytest.raises(urllib.error.HTTPError, match="401"):
             asked(server, ANNOTATOR, "Say.", "one", key="guessed")

@@ -56,14 +56,14 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), FAULTS.values(), ids=FAULTS)
-def test_a_faulty_card_is_told_and_refused_where_it_is_used(tmp_path: Path, text: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_faulty_card_is_told_and_refused_where_it_is_used(tmp_path: Path, text: str, message: str) -> None:
     registry_of(tmp_path)
     (tmp_path / "models").mkdir()
     (tmp_path / "models/m.yml").write_text(text, encoding="latin-1")
     registry = read_registry([tmp_path])
     (line,) = lines_of(registry)
-    assert line.startswith(f"CardError: {told}")
+    assert line.startswith(f"CardError: {message}")
     assert check_cards(registry, "a")["notes"] == [f"{line}; audit 'a' does without it"]
     assert refused(registry, "bad") == [line.partition(": ")[2]]
     assert refused(registry, "lexcal") == ["model 'lexcal'; nearest: lexical"]
@@ -100,14 +100,14 @@ def test_a_file_whose_cards_nobody_knows_is_told_for_a_name_that_nobody_knows(tm
         else:
             path.symlink_to(tmp_path / "out.yml" if kind.endswith("registry") else tmp_path / "r/models/nothing.yml")
     registry = read_registry([tmp_path / "r"])
-    told = [
+    messages = [
         "models/m0.yml: cannot be read: it is no regular file",
         "models/m1.yml: cannot be read: it is no regular file",
         "models/m2.yml: cannot be read: No such file or directory",
         f"models/m3.yml leaves the registry {tmp_path / 'r'}",
     ]
-    assert lines_of(registry) == [f"CardError: {line}" for line in told]
-    assert refused(registry, "bad") == [f"{line}; model 'bad' may stand there" for line in told]
+    assert lines_of(registry) == [f"CardError: {line}" for line in messages]
+    assert refused(registry, "bad") == [f"{line}; model 'bad' may stand there" for line in messages]
     with pytest.raises(UnknownCard):
         registry.entry("judges", "bad")
     assert not check_audit(registry, "a").errors
@@ -154,9 +154,9 @@ def test_a_point_of_a_faulty_grid_is_refused_with_the_grids_fault(tmp_path: Path
     grid = "m: {engine: openai_api, model: x, grid: {temperature: [0, 1]}}\n"
     sound = registry_of(tmp_path / "sound", m=grid)
     faulty = registry_of(tmp_path / "faulty", m=grid.replace("[0, 1]", "[0, 0]"))
-    (told,) = [line.partition(": ")[2] for line in lines_of(read_registry([faulty]))]
+    (message,) = [line.partition(": ")[2] for line in lines_of(read_registry([faulty]))]
     for folders in ([faulty], [sound, faulty]):
-        assert refused(read_registry(folders), "m temperature=0") == [told]
+        assert refused(read_registry(folders), "m temperature=0") == [message]
     assert read_registry([faulty, sound]).find("models", "m temperature=0") is not None
 
 

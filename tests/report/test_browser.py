@@ -86,9 +86,9 @@ def test_without_scripts_everything_stands(browser: Any, ordinary: Reported) -> 
     view = context.new_page()
     view.goto(ordinary.page.as_uri())
     assert view.locator(".chart").count() == view.locator(".chart > svg[role=img][aria-label]").count() > 30
-    told = view.locator("#consistency .chart").first.locator("path > title").all_text_contents()
-    assert told
-    for text in told:
+    titles = view.locator("#consistency .chart").first.locator("path > title").all_text_contents()
+    assert titles
+    for text in titles:
         assert re.fullmatch(r"class: .+\nconsistency: [01]\.\d+(\n(low|high): [01]\.\d+)*", text), text
     assert view.locator(".first").is_visible()
     for section in PAGES["ordinary"]:  # a link to it opens its fold, and no other
@@ -125,7 +125,7 @@ def test_the_first_screen_of_a_comparison_holds_what_is_to_be_seen(browser: Any,
         view = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
         view.goto(compared.page.as_uri())
         assert view.evaluate("document.documentElement.scrollWidth") == width
-        for part in (".outcome strong", ".told .figure", ".example dd", ".next .command"):
+        for part in (".outcome strong", ".opening .figure", ".example dd", ".next .command"):
             box = view.locator(part).last.bounding_box()
             assert box["y"] + box["height"] <= height, (part, width, scheme)
         assert view.locator("details[open]").count() == 0

@@ -13,7 +13,7 @@ from promptaudit.report.summary_causes import last_comparable
 from promptaudit.report.terminal.closing import closing_lines
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
-from tests.support.imported_nights import AUDIT, Verdict, change, fresh, tell
+from tests.support.imported_nights import AUDIT, Verdict, change, fresh, land_verdicts
 
 
 def _of(reported: Reported, **options: object) -> Summary:
@@ -64,7 +64,7 @@ REASON = "the provider changed the model (served_model x-1 → x-2)"
 def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Warehouse, list[str]]:
     """Three nights: on the last one model regressed in three measures, and an alarm of the night before stands."""
     path, runs = fresh(tmp_path_factory, 3)
-    tell(
+    land_verdicts(
         path,
         runs,
         [
@@ -114,7 +114,7 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
         Verdict(1, "harbour-small", "regressed", REASON, "micro_f1"),
         Verdict(1, "harbour-large", "improved", ""),
     ]
-    tell(path, runs, verdicts)
+    land_verdicts(path, runs, verdicts)
     change(
         path,
         *(
@@ -123,13 +123,13 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
         ),
     )
     warehouse = Warehouse(path)
-    told = summary_of(warehouse, runs[1]).example
+    example = summary_of(warehouse, runs[1]).example
     flip = gather_comparison(warehouse, run_comparison(warehouse, "comparison 1")).example
-    assert told is not None
+    assert example is not None
     assert flip is not None
-    assert (told.model_id, told.sample_id) == (flip.model_id, flip.sample_id)
-    assert [answer.prediction_id for answer in told.answers] == [answer.prediction_id for answer in flip.answers]
-    before, now = told.answers
+    assert (example.model_id, example.sample_id) == (flip.model_id, flip.sample_id)
+    assert [answer.prediction_id for answer in example.answers] == [answer.prediction_id for answer in flip.answers]
+    before, now = example.answers
     assert (before.side, now.side, before.is_correct, now.is_correct) == ("before", "now", True, False)
     assert before.wording.name == now.wording.name
     (line,) = [line for line in closing_lines(summary_of(warehouse, runs[1]), 400) if line.startswith("example")]
@@ -149,7 +149,7 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
         Verdict(2, "harbour-small", verdict, "why", measure, since=0)
         for verdict, measure in (("regressed", "sensitivity"), ("none_shown", "micro_f1"))
     ]
-    tell(path, runs, [*verdicts, Verdict(2, "harbour-large", "none_shown", "")])
+    land_verdicts(path, runs, [*verdicts, Verdict(2, "harbour-large", "none_shown", "")])
     with Warehouse(path).write() as con:
         for measure in ("sensitivity", "micro_f1"):
             con.execute(
@@ -159,12 +159,12 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
                 {"run": runs[1], "audit": AUDIT, "measure": measure, "base": runs[0]},
             )
     change(path, "update raw.audit_runs set started_at = '2026-09-21 02:00:04' where audit_run_id = '" + runs[1] + "'")
-    told = [
+    shown = [
         (cause.kind, cause.sentence)
         for cause in summary_of(Warehouse(path), runs[2]).causes
         if cause.kind in ("alarm", "recovered")
     ]
-    assert told == [
+    assert shown == [
         ("recovered", "The alarm of 2026-09-21 is over: harbour-small, colours, simple, micro_f1 (none shown).")
     ]
     # what stands is told as what moved

@@ -110,9 +110,9 @@ def test_a_sensitive_task_keeps_its_texts_and_an_open_one_does_not(judged: Repor
     by_task = {row["task_id"]: row["completion"] for row in kept}
     assert by_task[names[0]] == LEFT_OUT
     assert LEFT_OUT not in [by_task[name] for name in names[1:]]
-    told = replace(found, texts=texts, judging=replace(found.judging, disagreements=kept))
+    data = replace(found, texts=texts, judging=replace(found.judging, disagreements=kept))
     with undrawn():
-        page = render(told)
+        page = render(data)
     assert f"left out for tasks marked sensitive: {names[0]}" in page
 
 

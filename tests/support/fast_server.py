@@ -33,9 +33,9 @@ class Counts:
     def __init__(self) -> None:
         self.requests = self.in_flight = self.peak = 0
 
-    def told(self) -> bytes:
-        told = {"requests": self.requests, "peak_in_flight": self.peak, "by_outcome": {"answered": self.requests}}
-        return _whole(json.dumps(told).encode())
+    def response(self) -> bytes:
+        response = {"requests": self.requests, "peak_in_flight": self.peak, "by_outcome": {"answered": self.requests}}
+        return _whole(json.dumps(response).encode())
 
 
 class Connection(asyncio.Protocol):
@@ -61,7 +61,7 @@ class Connection(asyncio.Protocol):
                 return
             self.waiting = rest[size:]
             if head.startswith(b"GET "):
-                self.transport.write(self.counts.told())
+                self.transport.write(self.counts.response())
                 continue
             self.counts.requests += 1
             self.counts.in_flight += 1

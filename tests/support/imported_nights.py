@@ -123,7 +123,7 @@ def grow(warehouse: Path, runs: Sequence[str], n_nights: int, seed: int = 7) -> 
     return grown
 
 
-def tell(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audit: str = AUDIT) -> None:
+def land_verdicts(warehouse: Path, runs: Sequence[str], verdicts: Sequence[Verdict], audit: str = AUDIT) -> None:
     """Puts verdicts into marts.rpt_night_figures, and the comparison with the night before, as a night has it, beside them."""
     with Warehouse(warehouse).write() as con:
         for said in verdicts:

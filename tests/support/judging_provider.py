@@ -65,7 +65,7 @@ def running_judging_provider() -> Iterator[JudgingProvider]:
             prompt, is_judge = asked["messages"][-1]["content"], asked["model"] == "rater"
             content = provider.rule(prompt) if is_judge else provider.answer(prompt)
             model = provider.judge if is_judge else "small-2026-01-01"
-            self.tell({**completion_of(content), "model": model})
+            self.send_json({**completion_of(content), "model": model})
 
     with served_in_threads(Handler) as port:
         provider = JudgingProvider(f"http://127.0.0.1:{port}/v1")

@@ -46,7 +46,7 @@ def knowing_server(key: Mapping[str, str] | Said, latency_s: float = 0.0) -> Ite
                 server.bodies.append(body)
             time.sleep(latency_s)
             prompt = "\n".join(message["content"] for message in body["messages"] if message["role"] == "user")
-            self.tell(completion_of(key(body) if callable(key) else answer_to(prompt, key)))
+            self.send_json(completion_of(key(body) if callable(key) else answer_to(prompt, key)))
 
     with served_in_threads(Handler) as port:
         server.base_url = f"http://127.0.0.1:{port}/v1"

@@ -70,7 +70,7 @@ class QuietHandler(BaseHTTPRequestHandler):
         """Returns the JSON that came with the request."""
         return json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
 
-    def tell(self, content: Any) -> None:
+    def send_json(self, content: Any) -> None:
         """Answers with JSON."""
         body = json.dumps(content).encode()
         self.send_response(200)

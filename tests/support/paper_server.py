@@ -121,8 +121,8 @@ class PaperServer:
         token = 100 + hash_of(reply) % 100_000
         self.replies[token] = reply
         logprob = self.nats(body["model"], body["messages"][:-1], reply)
-        told = [None, {"2": {"logprob": -1.0}}, {str(token): {"logprob": logprob}}]
-        return {"prompt_token_ids": [1, 2, token], "prompt_logprobs": told, "choices": [{}]}
+        logprobs = [None, {"2": {"logprob": -1.0}}, {str(token): {"logprob": logprob}}]
+        return {"prompt_token_ids": [1, 2, token], "prompt_logprobs": logprobs, "choices": [{}]}
 
     def weighed(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """As vLLM tells the log-probabilities of chosen next tokens."""
@@ -186,11 +186,11 @@ def answer(model: str, task: str, number: int, prompt: str, is_right: bool) -> s
         result = number_of(number) + (0 if is_right else 1)
         return f"It comes to {result} in the end." if is_prose else f"Adding gives \\boxed{{{result}}}."
     if task in ("narrativeqa", "simpleqa"):
-        told = fact_of(number) if is_right else WRONG_FACTS[number % len(WRONG_FACTS)]
+        fact = fact_of(number) if is_right else WRONG_FACTS[number % len(WRONG_FACTS)]
         return (
-            f"As far as I can tell from what is known of the matter, that would be {told}, I think."
+            f"As far as I can tell from what is known of the matter, that would be {fact}, I think."
             if is_prose
-            else told
+            else fact
         )
     option = f"{OPTIONS[(number + (0 if is_right else 1)) % 4]} {number}"
     return f"It should be {option}, as one finds in any handbook." if is_prose else choice(option, prompt)
@@ -210,8 +210,8 @@ def choice(option: str, prompt: str) -> str:
 
 def ruled(judge: str, before: str, completion: str) -> str:
     """A judge's reply in the form it is asked for: by the right answer's text or sign, and now and then the other way round."""
-    rubric, _, told = before.rpartition("Reference answers:")
-    references = [line[2:] for line in told.splitlines() if line.startswith("- ")]
+    rubric, _, listed = before.rpartition("Reference answers:")
+    references = [line[2:] for line in listed.splitlines() if line.startswith("- ")]
     is_match = answers_rightly(references, completion) != (unit("ruled", judge, before, completion) < RULED_WRONGLY)
     reason = "It names the reference." if is_match else "It names another."
     if "grade" in rubric.casefold():

@@ -86,7 +86,7 @@ def running_provider() -> Iterator[Provider]:
                 return
             content = provider.answer(asked["messages"][-1]["content"], asked.get("seed"))
             model = provider.served_model
-            self.tell({**completion_of(content), "model": model})
+            self.send_json({**completion_of(content), "model": model})
 
     with served_in_threads(Handler) as port:
         provider = Provider(f"http://127.0.0.1:{port}/v1")

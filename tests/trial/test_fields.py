@@ -132,7 +132,7 @@ def test_samples_keep_their_clusters(tried: tuple[Path, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "told"),
+    ("now", "message"),
     [
         (CARD, "asks as it did"),
         (edited({"total": {"rule": "number", "gold": "sum"}, "day": "date"}), "asks as it did"),
@@ -140,8 +140,8 @@ def test_samples_keep_their_clusters(tried: tuple[Path, str]) -> None:
         (edited({"total": "exact", "day": "date"}), "its fields are not those"),
     ],
 )
-def test_an_edit_that_is_none_or_asks_for_other_fields(now: TaskCard, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_an_edit_that_is_none_or_asks_for_other_fields(now: TaskCard, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         change_of(base(), now, None)
 
 

@@ -70,7 +70,7 @@ def test_names_of_arms() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "told"),
+    ("now", "message"),
     [
         (CARD, "asks as it did"),
         (edited(labels=["a", "c"]), "its labels are not those"),
@@ -79,8 +79,8 @@ def test_names_of_arms() -> None:
         (edited(data={"path": "other.csv"}), "asks as it did"),
     ],
 )
-def test_an_edit_that_is_none_or_another_question(now: TaskCard, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_an_edit_that_is_none_or_another_question(now: TaskCard, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         change_of(base(), now, None)
 
 
@@ -109,9 +109,9 @@ def test_that_a_base_run_chose_by_other_prompts_is_said(*, has_other_kinds: bool
         fingerprint="",
         plan_fingerprint="",
     )
-    told = notes_on(of, design, [variant(f"simple{TRIED}")], TrialOptions(audit="audit", on="worst:1", added="x"))
-    assert [note for note in told if "asks the wordings alone" in note] == list(told)
-    assert bool(told) == has_other_kinds
+    notes = notes_on(of, design, [variant(f"simple{TRIED}")], TrialOptions(audit="audit", on="worst:1", added="x"))
+    assert [note for note in notes if "asks the wordings alone" in note] == list(notes)
+    assert bool(notes) == has_other_kinds
 
 
 def draws(rng: np.random.Generator, p: np.ndarray) -> np.ndarray:
@@ -194,11 +194,11 @@ def test_levels_by_hand() -> None:
 )
 def test_verdicts(measure: str, low: float | None, high: float | None, q: float, verdict: str) -> None:
     level, beside = Level(0.0), Level(0.1, -0.9, 0.9)
-    told = Level(None if low is None or high is None else (low + high) / 2, low, high)
+    beyond = Level(None if low is None or high is None else (low + high) / 2, low, high)
     plain = Effect(
-        measure=measure, before=level, filler=None, after=level, difference=told, beyond_filler=None, p_value=None
+        measure=measure, before=level, filler=None, after=level, difference=beyond, beyond_filler=None, p_value=None
     )
-    controlled = replace(plain, filler=level, difference=beside, beyond_filler=told)
+    controlled = replace(plain, filler=level, difference=beside, beyond_filler=beyond)
     for effect in (plain, controlled):
         assert effect.judged(q, 0.02, is_unconfirmed=False).verdict == verdict
     if verdict in ("improved", "regressed"):

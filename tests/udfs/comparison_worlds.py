@@ -168,18 +168,18 @@ def values_of(answers: Answers, design: Design, *, are_drawn: bool = False) -> d
     return {row.measure: row for row in rows}
 
 
-class Told(NamedTuple):
+class Judged(NamedTuple):
     """What a comparison says of one measure."""
 
     compared: Compared
     verdict: str
 
 
-def told(found: dict[str, tuple[Values, Compared]], *, is_unconfirmed: bool = False) -> dict[str, Told]:
+def judged(found: dict[str, tuple[Values, Compared]], *, is_unconfirmed: bool = False) -> dict[str, Judged]:
     """The verdicts of a comparison on its measures, all of them adjusted for each other."""
     q = adjusted(np.array([row.p_value for _, row in found.values()]))
     return {
-        name: Told(
+        name: Judged(
             row,
             "not_comparable"
             if np.isnan(row.p_value)
@@ -198,14 +198,14 @@ def told(found: dict[str, tuple[Values, Compared]], *, is_unconfirmed: bool = Fa
     }
 
 
-def compared_side_by_side(answers: Answers, design: Design, *, of_two_models: bool = False) -> dict[str, Told]:
+def compared_side_by_side(answers: Answers, design: Design, *, of_two_models: bool = False) -> dict[str, Judged]:
     """Verdicts on two sides asked on one night: of two models, or of wordings that were changed."""
     found: dict[str, tuple[Values, Compared]] = {}
     for name, row in values_of(answers, design, are_drawn=of_two_models).items():
         if row.reason is not None or name == "label_churn" or not row.sample:
             continue
         found[name] = row, _compared(row, AlikeNights(), are_kept=not (of_two_models or row.is_redrawn), ages=None)
-    return told(found)
+    return judged(found)
 
 
 def _compared(row: Values, nights: AlikeNights, *, are_kept: bool, ages: tuple[int, int] | None) -> Compared:
@@ -223,7 +223,9 @@ def _compared(row: Values, nights: AlikeNights, *, are_kept: bool, ages: tuple[i
     )
 
 
-def compared_nights(nights: list[Answers], design: Design, *, base: int, n_known: int | None = None) -> dict[str, Told]:
+def compared_nights(
+    nights: list[Answers], design: Design, *, base: int, n_known: int | None = None
+) -> dict[str, Judged]:
     """Verdicts on the last night against an earlier one, of nights that are all normal but the last.
 
     Args:
@@ -258,7 +260,7 @@ def compared_nights(nights: list[Answers], design: Design, *, base: int, n_known
         n = len(row.sample)
         alike = AlikeNights(ages.repeat(n).tolist(), row.sample * len(normal), values.ravel().tolist(), spread, spread)
         found[name] = row, _compared(row, alike, are_kept=True, ages=(base, 0))
-    return told(found, is_unconfirmed=len(normal) < 3)
+    return judged(found, is_unconfirmed=len(normal) < 3)
 
 
 def shares_said(answers: Answers, design: Design) -> Floats:
@@ -279,7 +281,7 @@ def joined(base: Answers, candidate: Answers) -> Answers:
     return Answers(*(np.concatenate(columns) for columns in zip(*sides, strict=True)))
 
 
-def regressed(rows: dict[str, Told]) -> set[str]:
+def regressed(rows: dict[str, Judged]) -> set[str]:
     """Measures that regressed."""
     return {name for name, row in rows.items() if row.verdict == "regressed"}
 
@@ -340,7 +342,7 @@ class World:
 
 def compared_pair(
     seed: int, *, world: World, design: Design, n_nights: int = 8, base: int = 1, usual: World | None = None
-) -> dict[str, Told]:
+) -> dict[str, Judged]:
     """Every measure of night `seed` of a world against one of its normal nights; of other wordings side by side.
 
     Normal nights are of `usual`, which is the world without what its candidate has of its own.

@@ -38,18 +38,18 @@ def raising(error: BaseException) -> Callable[[SqlFunction], SqlFunction]:
     return of
 
 
-def failing_on(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+def failing_on(monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
     """Has every function raise on the group of this name."""
     call, fails = arrow.call, raising(ValueError("all samples\nare alike"))
 
-    def attempt(function: SqlFunction, told_as: pa.Array, *columns: pa.Array) -> pa.Array:
+    def attempt(function: SqlFunction, group_keys: pa.Array, *columns: pa.Array) -> pa.Array:
         def of_groups(own: SqlFunction, *parts: pa.Array) -> pa.Array:
-            whole = len(parts[0]) == len(told_as) and told in told_as.to_pylist()
-            return call(fails(own) if whole or next(names) == told else own, *parts)
+            whole = len(parts[0]) == len(group_keys) and failing in group_keys.to_pylist()
+            return call(fails(own) if whole or next(names) == failing else own, *parts)
 
-        names = iter(told_as.to_pylist())
+        names = iter(group_keys.to_pylist())
         monkeypatch.setattr(arrow, "call", of_groups)
-        return real(function, told_as, *columns)
+        return real(function, group_keys, *columns)
 
     real = arrow.attempt
     monkeypatch.setattr(arrow, "attempt", attempt)
@@ -63,15 +63,15 @@ def test_each_function_fails_on_one_group_of_three_and_leaves_the_others_theirs(
     nulls = ", ".join(f"null::{kind}" for kind in sql_parameters(FUNCTIONS[name]))
     query = f"select told, try_{name}(told, {nulls}) from (values ('a'), ('b'), ('c')) of_groups(told) order by told"
     before = con.execute(query).fetchall()
-    known = {each.told_as for each in attempts.take()}
+    known = {each.group_keys for each in attempts.take()}
     failing_on(monkeypatch, "b")
     after = con.execute(query).fetchall()
     nothing = [] if sql_type(returns(FUNCTIONS[name])).endswith("[]") else None
-    assert after == [(told, nothing if told == "b" else figure) for told, figure in before]
+    assert after == [(failing, nothing if failing == "b" else figure) for failing, figure in before]
     noted = attempts.take()
-    assert {each.told_as for each in noted} == known | {"b"}
+    assert {each.group_keys for each in noted} == known | {"b"}
     assert {each.function for each in noted} == {name}
-    assert next(each.reason for each in noted if each.told_as == "b") == "ValueError: all samples are alike"
+    assert next(each.reason for each in noted if each.group_keys == "b") == "ValueError: all samples are alike"
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_the_others_of_a_chunk_are_as_without_a_failure(
     after = con.sql(query.format("try_" + call.format("x::varchar")))
     assert after.types == con.sql(query.format(plain)).types
     assert [row for row in after.fetchall() if row[0] != 4321] == [row for row in before if row[0] != 4321], types
-    assert [each.told_as for each in attempts.take()] == ["4321"]
+    assert [each.group_keys for each in attempts.take()] == ["4321"]
 
 
 def test_the_first_reason_of_a_group_is_kept_and_told_once(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("select try_two_way_interval('g', [1, 2], [x::integer], [.5], [1]) from range(3) numbers(x)")
     (failure,) = attempts.take()
-    assert failure.told_as == "g"
+    assert failure.group_keys == "g"
     assert failure.reason.startswith("ValueError: two_way_interval: lists of one row must be of equal length")
     assert attempts.take() == []
 
@@ -116,4 +116,4 @@ def test_what_is_no_fault_of_a_group_passes_through(error: BaseException) -> Non
 def test_a_function_and_its_try_have_the_same_parameters() -> None:
     function = FUNCTIONS["posix"]
     names = list(inspect.signature(arrow.of_columns(function, is_tried=True)).parameters)
-    assert names == ["told_as", *inspect.signature(arrow.of_columns(function)).parameters]
+    assert names == ["group_keys", *inspect.signature(arrow.of_columns(function)).parameters]

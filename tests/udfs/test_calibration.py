@@ -26,7 +26,7 @@ from tests.udfs.comparison_worlds import (
     Codes,
     Design,
     Floats,
-    Told,
+    Judged,
     World,
     asked,
     columns_of,
@@ -58,7 +58,7 @@ pytestmark = pytest.mark.slow
 SMALL = Design(n_samples=60, n_variants=12)
 N_PAIRS, N_RESAMPLES = 40, 200
 LABELS = "abcde"
-Pairs = list[dict[str, Told]]
+Pairs = list[dict[str, Judged]]
 
 
 def most(n: int, rate: float) -> int:

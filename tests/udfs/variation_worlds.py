@@ -87,7 +87,7 @@ class Rates:
     covered: NDArray[np.float64]
     width: NDArray[np.float64]
     named: NDArray[np.float64]
-    told: NDArray[np.float64]
+    moving: NDArray[np.float64]
 
 
 def rates(world: World, n_samples: int, n_variants: int | Sequence[int], n_runs: int, seed: int = 0) -> Rates:
@@ -104,5 +104,5 @@ def rates(world: World, n_samples: int, n_variants: int | Sequence[int], n_runs:
         covered=((low <= true) & (true <= high)).mean(axis=0),
         width=(high - low).mean(axis=0),
         named=(verdict == "moves_most").mean(axis=0),
-        told=np.isin(verdict, ("moves_most", "moves")).mean(axis=0),
+        moving=np.isin(verdict, ("moves_most", "moves")).mean(axis=0),
     )

@@ -241,22 +241,22 @@ def test_what_reads_is_answered_and_what_reaches_out_is_not(published: Published
 
 def test_no_setting_has_a_key(published: Published) -> None:
     with published.connect() as con:
-        told = (
+        shown = (
             con.execute("select * from duckdb_settings()").fetchall()
             + con.execute("from duckdb_databases()").fetchall()
         )
-    assert "PLANTED" not in str(told)
+    assert "PLANTED" not in str(shown)
 
 
 @pytest.mark.usefixtures("lake")
 def test_no_setting_has_a_key_to_a_bucket_and_none_but_the_lake_s_is_asked_with_it(tmp_path: Path) -> None:
     there = Lake(SecretStr(str(tmp_path / "catalog.ducklake")), "s3://bucket/prefix")
     with attached(there, is_writer=True) as con:
-        told = con.execute("select value from duckdb_settings() where value is not null").fetchall()
+        settings = con.execute("select value from duckdb_settings() where value is not null").fetchall()
         secrets = con.execute("select scope from duckdb_secrets()").fetchall()
         with pytest.raises(duckdb.PermissionException):
             con.execute("from read_text('s3://bucket/other')")
-    assert "PLANTED" not in str(told)
+    assert "PLANTED" not in str(settings)
     assert secrets == [(["s3://bucket/prefix/"],)]
 
 

@@ -106,7 +106,7 @@ def test_another_program_that_has_the_file_open_is_told_at_once_and_waited_for(
     file = tmp_path / "audit.duckdb"
     Warehouse(file).apply_schema()
     held = "import duckdb, sys; con = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read()"
-    monkeypatch.setattr("promptaudit.warehouse.duckdb_file.TOLD_AFTER_S", 0)
+    monkeypatch.setattr("promptaudit.warehouse.duckdb_file.WARN_AFTER_S", 0)
     line = [sys.executable, "-c", held, str(file)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None

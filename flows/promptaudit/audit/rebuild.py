@@ -8,7 +8,7 @@ from promptaudit.audit.run import make_ready
 from promptaudit.audit.steps import AuditRun, derive
 from promptaudit.cards.trust.readers import trusted_readers
 from promptaudit.evidence.retain import restore, without_retired
-from promptaudit.lineage.openlineage.tell import following
+from promptaudit.lineage.openlineage.emit import following
 from promptaudit.marts.comparison.compare import compare_again
 from promptaudit.marts.of_landed import mart_of_landed
 from promptaudit.marts.publish import publish

@@ -31,7 +31,7 @@ from promptaudit.cards.check_cards.models import lacking_engines
 from promptaudit.cards.trust.refuse import refuse_untrusted
 from promptaudit.engines.local_server.shared import SERVERS
 from promptaudit.evidence.retain import without_retired
-from promptaudit.lineage.openlineage.tell import following
+from promptaudit.lineage.openlineage.emit import following
 from promptaudit.marts.not_derived import EXIT_CODE, NotDerived, not_derived
 from promptaudit.marts.publish import is_published
 from promptaudit.plan.budget import budget_of

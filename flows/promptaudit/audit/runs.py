@@ -42,7 +42,7 @@ class Run:
 
     @property
     def is_of_this_flow_run(self) -> bool:
-        """Tells whether the flow run of Prefect that this code is in opened the run."""
+        """Checks whether the flow run of Prefect that this code is in opened the run."""
         return self.flow_run_id is not None and self.flow_run_id == flow_run_id()
 
 

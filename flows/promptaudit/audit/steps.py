@@ -25,7 +25,7 @@ from promptaudit.ask.workers import AskResult, Batch
 from promptaudit.audit.formats.validate import ValidationResult
 from promptaudit.audit.formats.validate import validate as check_formats
 from promptaudit.audit.runs import close_run
-from promptaudit.lineage.openlineage.tell import landed
+from promptaudit.lineage.openlineage.emit import landed
 from promptaudit.marts.comparison.compare import compare_again
 from promptaudit.marts.not_derived import NotDerived, not_derived
 from promptaudit.marts.publish import publish as publish_marts
@@ -99,7 +99,7 @@ class AuditRun:
 
     @property
     def judges(self) -> bool:
-        """Tells whether answers are put before judges."""
+        """Checks whether answers are put before judges."""
         return self.design is not None and bool(self.design.judges)
 
     def designed(self) -> Design:

@@ -140,7 +140,7 @@ def _copied_cards(folder: Path) -> Iterator[Path]:
 
 
 def has_cards(folder: Path) -> bool:
-    """Tells whether a folder holds files of cards already."""
+    """Checks whether a folder holds files of cards already."""
     return any(path for kind in KINDS for ending in ("yml", "yaml") for path in folder.glob(f"{kind}/**/*.{ending}"))
 
 

@@ -83,12 +83,12 @@ def _runs(
 
 def _n_reworded(sentence: str, is_left: Callable[[str], bool]) -> int:
     # all characters, none, or what stands in front of the sample's text
-    told = sentence.strip()
-    is_caption = len(told) <= LONGEST_CAPTION and _CAPTION.fullmatch(told) is not None
-    if is_caption or _OF_A_LIST.match(told) or is_left(told):
+    stripped = sentence.strip()
+    is_caption = len(stripped) <= LONGEST_CAPTION and _CAPTION.fullmatch(stripped) is not None
+    if is_caption or _OF_A_LIST.match(stripped) or is_left(stripped):
         return 0
-    if not _BRACES.search(_OF_FURTHER_COLUMNS.sub("", told)):
-        return 0 if "{" in told and _BEGINS_AS_CAPTION.match(told) else len(sentence)
+    if not _BRACES.search(_OF_FURTHER_COLUMNS.sub("", stripped)):
+        return 0 if "{" in stripped and _BEGINS_AS_CAPTION.match(stripped) else len(sentence)
     before = sentence.partition("{input}")[0]
     front = before.rstrip(_QUOTES)
     is_prompt = len(front.split()) >= FEWEST_WORDS and not _BEGINS_AS_CAPTION.match(front.strip())

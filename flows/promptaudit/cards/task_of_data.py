@@ -44,7 +44,7 @@ class DataColumns:
         """Says what was found, for the person whose file it is."""
         key = "the row's number as id" if self.id is None else f"id '{self.id}'"
         if self.fields:
-            fields = ", ".join(itertools.starmap(_told, self.fields.items()))
+            fields = ", ".join(itertools.starmap(_described, self.fields.items()))
             return f"{self.n_rows} rows; input '{self.input}', {key}; fields: {fields}"
         gold = "no gold label" if self.gold_label is None else f"gold label '{self.gold_label}'"
         return (
@@ -122,7 +122,7 @@ def _listed(frame: pl.DataFrame) -> str:
     return shown if frame.width <= MOST_SHOWN else f"{shown}, ..."
 
 
-def _told(name: str, field: Mapping[str, Any]) -> str:
+def _described(name: str, field: Mapping[str, Any]) -> str:
     # the column is named where it differs from the field
     rule = f"one of {', '.join(map(_quoted, field['values']))}" if "values" in field else field["rule"]
     rule += ", in lists" if field.get("list") else ""

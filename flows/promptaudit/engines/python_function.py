@@ -45,7 +45,7 @@ class PythonEngine(Engine):
         self._spacing = Spacing(card.limits)
         self._threads = DaemonThreads(self.max_connections)
         self._function: Callable[[str, str], object] | None = None
-        self._told: set[str] = set()
+        self._kinds_reported: set[str] = set()
         self._stopped_by: str | None = None
         self._stopping = asyncio.Event()
 
@@ -67,7 +67,7 @@ class PythonEngine(Engine):
                 completion = await self._threads.run(call)
             except Exception as error:  # noqa: BLE001 - whatever a person's function raises
                 text = raised(self._code.name, error)
-                self._tell_once(request, error, text)
+                self._report_once(request, error, text)
                 if isinstance(error, OF_EVERY_CELL):
                     self._stop(request, text)
                 if isinstance(error, OF_THIS_CELL) and not isinstance(error, OSError):
@@ -108,11 +108,11 @@ class PythonEngine(Engine):
         said = self._function(text, prompt)
         return "" if said is None else str(said)
 
-    def _tell_once(self, request: Request, error: Exception, text: str) -> None:
+    def _report_once(self, request: Request, error: Exception, text: str) -> None:
         # the first error of each kind: others are like it
         kind = type(error).__name__
-        if kind not in self._told:
-            self._told.add(kind)
+        if kind not in self._kinds_reported:
+            self._kinds_reported.add(kind)
             self._say(f"model '{request.model_id}', sample '{request.sample_id}': {text}")
 
     def _stop(self, request: Request, text: str) -> None:

@@ -71,14 +71,14 @@ def markdown(result: GateResult) -> str:
     lines = [f"### {code(result.headline)}", ""]
     if not result.rules:
         return "\n".join(lines)
-    told: set[object] = set()
-    lines += table(("", "Rule", "Outcome", "Found", "Look closer"), [_row(rule, told) for rule in result.rules])
+    shown: set[object] = set()
+    lines += table(("", "Rule", "Outcome", "Found", "Look closer"), [_row(rule, shown) for rule in result.rules])
     lines += [] if result.example is None else ["", f"Example: {code(result.example)}"]
     return "\n".join([*lines, ""])
 
 
-def _row(rule: RuleResult, told: set[object]) -> tuple[str, ...]:
-    rows, n_more = shown_rows(rule, told)
+def _row(rule: RuleResult, shown: set[object]) -> tuple[str, ...]:
+    rows, n_more = shown_rows(rule, shown)
     details = [code(rule.reason), *(code(f"{name_of(row)}: {figures_of(row)}") for row in rows)]
     if n_more:
         details.append(f"and {n_more} more")

@@ -34,8 +34,8 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     on_names = [condition for condition in rule.conditions if condition.column in NAMES]
     states = [state for state in source.night_states if rule.is_of(state.model_id)]
     states = [state for state in states if all(selects(each, state._asdict()) for each in on_names)]
-    told = [each for each in source.night if rule.is_of(each.model_id) and rule.is_about(each.measure)]
-    figures = [each for each in told if all(selects(on, each.row) for on in on_names)]
+    of_rule = [each for each in source.night if rule.is_of(each.model_id) and rule.is_about(each.measure)]
+    figures = [each for each in of_rule if all(selects(on, each.row) for on in on_names)]
     counted = [each for each in figures if all(selects(on, each.row) for on in rule.conditions)]
     ended = source.ended_alarms
     accepted = [each for each in counted if each.verdict in rule.verdicts and each.group in ended]
@@ -166,8 +166,8 @@ def _against(figures: Sequence[NightFigure]) -> str:
 
 def look_closer(figures: Sequence[NightFigure], source: Source) -> tuple[str, ...]:
     """Writes the command that compares with the newest normal night of most figures, failing figures first."""
-    told = [each for each in figures if each.since_run_id is not None] or figures
-    (base, _), *_ = Counter(each.normal_run_id for each in told).most_common(1) or [(None, 0)]
+    in_alarms = [each for each in figures if each.since_run_id is not None] or figures
+    (base, _), *_ = Counter(each.normal_run_id for each in in_alarms).most_common(1) or [(None, 0)]
     return () if base is None else (f"promptaudit compare {base} {source.audit_run_id}",)
 
 

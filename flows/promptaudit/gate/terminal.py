@@ -26,28 +26,28 @@ RANKS = {"failed": 0, "unmeasured": 1, "waived": 2}
 def lines_of(result: GateResult, options: str = "") -> list[str]:
     """Writes everything a terminal shows of a gate. The commands to look closer end with the options."""
     example = [] if result.example is None else [f"{'EXAMPLE':<11} {result.example}"]
-    told: set[object] = set()
-    return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule, told, options)), *example]
+    shown: set[object] = set()
+    return [result.headline, *(line for rule in result.rules for line in lines_of_rule(rule, shown, options)), *example]
 
 
-def lines_of_rule(rule: RuleResult, told: set[object] | None = None, options: str = "") -> list[str]:
+def lines_of_rule(rule: RuleResult, shown: set[object] | None = None, options: str = "") -> list[str]:
     """Writes a rule's outcome, a line for each row behind it (see `shown_rows`), and the commands to look closer."""
     lines = [f"{rule.outcome.upper().replace('_', ' '):<11} {cut(rule.rule, MAX_RULE)}: {cut(rule.reason, MAX_RULE)}"]
-    rows, n_more = shown_rows(rule, told)
+    rows, n_more = shown_rows(rule, shown)
     lines += [f"{INDENT}{name_of(row)}: {figures_of(row)}" for row in rows]
     if n_more:
         lines.append(f"{INDENT}and {n_more} more")
     return lines + [f"{INDENT}look closer: {cut(command, 2000)}{options}" for command in rule.look_closer]
 
 
-def shown_rows(rule: RuleResult, told: set[object] | None = None) -> tuple[list[RuleRow], int]:
+def shown_rows(rule: RuleResult, shown: set[object] | None = None) -> tuple[list[RuleRow], int]:
     """Picks the rows that text has room for, the ones that decided the outcome first, and counts the rest.
 
     What moved and what changed stands only at the first row that has it. The set given collects what stood already, in
     earlier rules too.
     """
     ranked = sorted(rule.rows, key=lambda row: RANKS[row.state])
-    told = set() if told is None else told
+    shown = set() if shown is None else shown
     rows = []
     for row in ranked[:MOST_ROWS]:
         moved = (row.model_id, row.task_id, row.strategy, row.moved)
@@ -55,11 +55,11 @@ def shown_rows(rule: RuleResult, told: set[object] | None = None) -> tuple[list[
         rows.append(
             replace(
                 row,
-                moved=None if moved in told else row.moved,
-                what_changed=None if changed in told else row.what_changed,
+                moved=None if moved in shown else row.moved,
+                what_changed=None if changed in shown else row.what_changed,
             )
         )
-        told |= {moved, changed}
+        shown |= {moved, changed}
     return rows, max(0, len(ranked) - MOST_ROWS)
 
 

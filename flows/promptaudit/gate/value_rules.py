@@ -34,7 +34,7 @@ def selects(condition: Condition, row: Row) -> bool:
     return value is not None and OPERATORS[condition.op](value, condition.value)
 
 
-def tells_apart(columns: Columns, condition: Condition) -> bool:
+def is_about_keys(columns: Columns, condition: Condition) -> bool:
     """Checks whether a condition is about a row's keys, and not about one of its figures."""
     return condition.column in (*columns.keys, *columns.temperatures)
 
@@ -45,8 +45,8 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
     An expected row or figure that is missing is unmeasured.
     """
     conditions = (*rule.implied, *rule.conditions)
-    keyed = [condition for condition in conditions if tells_apart(rule.columns, condition)]
-    others = [condition for condition in conditions if not tells_apart(rule.columns, condition)]
+    keyed = [condition for condition in conditions if is_about_keys(rule.columns, condition)]
+    others = [condition for condition in conditions if not is_about_keys(rule.columns, condition)]
     there = [row for row in source.mart(rule.table) if all(selects(each, row) for each in keyed)]
     apart = (*rule.columns.keys, *rule.columns.temperatures)
     rows = sorted(

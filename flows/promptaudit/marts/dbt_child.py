@@ -111,7 +111,7 @@ def build(
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
 
-    from promptaudit.udfs.plugin import tell_runs
+    from promptaudit.udfs.plugin import set_runs
 
     folder = Path(target)
     os.environ |= {
@@ -142,7 +142,7 @@ def build(
     if not broken:
         return Built(None, failures)
     with connect(Path(warehouse)) as con:
-        tell_runs(con)
+        set_runs(con)
         return Built(None, [*failures, *settle(con, broken)])
 
 

@@ -29,7 +29,7 @@ def columns_of(con: Connection, rows: Selection) -> tuple[str, ...]:
 
 
 def has_rows(con: Connection, rows: Selection) -> bool:
-    """Tells whether there is at least one row."""
+    """Checks whether there is at least one row."""
     return bool(con.execute(f"select 1 from {rows.sql} limit 1", rows.values).fetchall())  # noqa: S608 - names of ours
 
 

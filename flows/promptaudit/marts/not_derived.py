@@ -48,13 +48,13 @@ def land_not_derived(
         candidates = dict(con.execute("select comparison_id, candidate_run_id from raw.comparisons").fetchall())
         rows: list[dict[str, Any]] = []
         for each in found:
-            keys = json.loads(each["told_as"] or "{}")
+            keys = json.loads(each["group_keys"] or "{}")
             run = keys.get("audit_run_id") or candidates.get(keys.get("comparison_id"))
             rows.append(
                 {
                     **{name: keys.get(name) for name in ("comparison_id", "model_id", "task_id", "strategy")},
                     "audit_run_id": run or audit_run_ids[0],
-                    "not_derived_id": content_id(part, each["measure"], each["relation"], each["told_as"]),
+                    "not_derived_id": content_id(part, each["measure"], each["relation"], each["group_keys"]),
                     "part": part,
                     "measure": each["measure"],
                     "relation": each["relation"],

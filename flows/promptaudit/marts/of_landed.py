@@ -15,7 +15,7 @@ from promptaudit.warehouse.duckdb_file import frame_of_rows
 if TYPE_CHECKING:
     import polars as pl
 
-MACROS = ("in_this_build", "has_labels", "measure_version", "told_as")
+MACROS = ("in_this_build", "has_labels", "measure_version", "group_keys")
 """The project's macros that a model may call here. Other macros belong to dbt's own ways of building."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from promptaudit.engines import Say
-from promptaudit.lineage.openlineage.tell import published
+from promptaudit.lineage.openlineage.emit import published
 from promptaudit.marts.describe import describe_marts
 from promptaudit.marts.seal import Seal, marts, seal_runs, seals, views_in_files
 from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
@@ -119,7 +119,7 @@ def _entries(seal: Seal) -> dict[str, Any]:
 
 
 def is_published(warehouse: Warehouse, audit_run_id: str) -> bool:
-    """Tells whether the published copy has the marts of a run as it was last closed.
+    """Checks whether the published copy has the marts of a run as it was last closed.
 
     Another publication may copy the warehouse in the middle of this run's build. A run that is derived again without
     being closed again, by `rebuild` or `annotate`, counts as published all the while.

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from promptaudit.lineage.columns.project import are_known
-from promptaudit.lineage.openlineage.tell import is_on
+from promptaudit.lineage.openlineage.emit import is_on
 from promptaudit.marts.manifest import made_by
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.registry.mart_columns import dbt_project
@@ -42,7 +42,7 @@ _laid_out: dict[Path, dict[str, str]] = {}
 
 
 def stand(warehouse: Warehouse) -> bool:
-    """Tells whether tables and views are as the present code makes them. If there are none, it creates them, empty.
+    """Checks whether tables and views are as the present code makes them. If there are none, it creates them, empty.
 
     If lineage is on, it creates them only once their columns are known: the first build of a warehouse reports each of
     them.

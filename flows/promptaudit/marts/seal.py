@@ -146,7 +146,7 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
 
 
 def has_seals(con: Connection) -> bool:
-    """Tells whether a file has the table of seals, which somebody may have dropped."""
+    """Checks whether a file has the table of seals, which somebody may have dropped."""
     there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'seals'"
     return bool(con.execute(there).fetchall())
 
@@ -167,7 +167,7 @@ def views_in_files(con: Connection) -> list[str]:
 
 
 def compares(mart: str) -> bool:
-    """Tells whether a mart compares runs with each other. Each comparison in it is sealed by itself."""
+    """Checks whether a mart compares runs with each other. Each comparison in it is sealed by itself."""
     return OF_COMPARISONS in grains().get(mart, ())
 
 
@@ -349,8 +349,8 @@ def _has_failed(con: Connection) -> bool:
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
     # rows that no seal covers (rewritten ones too, if `is_rewritten`), and how many keys are covered once these are
     # sealed
-    now_there = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
+    current = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
     before = covered_rows(con, run, table)
-    fresh = now_there.join(before, on="key", how="anti")
+    fresh = current.join(before, on="key", how="anti")
     n_covered = before["key"].n_unique() + fresh.height
-    return (now_there.join(before, on=list(WORDS), how="anti") if is_rewritten else fresh), n_covered
+    return (current.join(before, on=list(WORDS), how="anti") if is_rewritten else fresh), n_covered

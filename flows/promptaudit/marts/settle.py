@@ -23,13 +23,13 @@ class BrokenRule(NamedTuple):
 
 
 Found = dict[str, str | None]
-"""A missing figure: the `measure`, its group (`told_as`), the `relation` if it was set to NULL, and the `reason`."""
+"""A missing figure: the `measure`, its group (`group_keys`), the `relation` if it was set to NULL, and the `reason`."""
 
 
 def of_failures(failures: Iterable[Failure]) -> list[Found]:
     """Lists the measures that raised an error on a group."""
     return [
-        {"measure": each.function, "relation": None, "told_as": each.told_as, "reason": each.reason}
+        {"measure": each.function, "relation": None, "group_keys": each.group_keys, "reason": each.reason}
         for each in failures
     ]
 
@@ -67,8 +67,8 @@ def _take_back(con: Connection, broken: BrokenRule) -> list[Found]:
         {
             "measure": broken.column,
             "relation": broken.relation,
-            "told_as": told,
+            "group_keys": keys_of_group,
             "reason": f"{n} of its figures break {broken.rule}",
         }
-        for told, n in groups
+        for keys_of_group, n in groups
     ]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from promptaudit.cards.trust.readers import trusted_readers
-from promptaudit.lineage.openlineage.tell import built
+from promptaudit.lineage.openlineage.emit import built
 from promptaudit.marts import relations
 from promptaudit.marts.not_derived import land_not_derived
 from promptaudit.warehouse import Warehouse

@@ -28,7 +28,7 @@ def write_lake(lake: Lake, copy: Path, *, is_erasure: bool = False) -> int:
         con.execute(f"attach '{quoted(str(copy))}' as published (read_only)")
         _refuse_strangers(con, lake)
         con.execute("begin")
-        n_changed = _Writer(con, is_anew=is_erasure).write()
+        n_changed = _Writer(con, is_erasure=is_erasure).write()
         con.execute("commit" if n_changed else "rollback")
         con.execute("detach published")
         if n_changed:
@@ -79,8 +79,8 @@ def _unknown_files(con: Connection) -> list[str]:
 
 class _Writer:
     # replaces the parts of a lake's tables that differ from the copy; names are the schema's and dbt's own
-    def __init__(self, con: Connection, *, is_anew: bool) -> None:
-        self._con, self._is_anew = con, is_anew
+    def __init__(self, con: Connection, *, is_erasure: bool) -> None:
+        self._con, self._is_erasure = con, is_erasure
         for schema in (*SCHEMAS, "main"):
             con.execute(f"create schema if not exists lake.{schema}")
         con.execute(f"create table if not exists {PARTS} (name varchar, part varchar, n bigint, digest varchar)")
@@ -117,7 +117,7 @@ class _Writer:
         self._con.execute(f"create table if not exists {target} as from {source} limit 0")
         columns, there = self._columns(source), self._columns(target)
         before = self._parts.get(name, {})
-        if self._is_anew or there != columns:  # another version's
+        if self._is_erasure or there != columns:  # another version's
             self._con.execute(f"create or replace table {target} as from {source} limit 0")
             before = {}
         key = next((each for each in ("audit_run_id", "comparison_id") if each in dict(columns)), None)

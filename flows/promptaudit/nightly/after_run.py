@@ -1,4 +1,4 @@
-"""Takes the steps after a night's run: compare, report, check, tell, publish. Each finds what it did before."""
+"""Takes the steps after a night's run: compare, report, check, notify, publish. Each finds what it did before."""
 
 from __future__ import annotations
 
@@ -185,13 +185,13 @@ def gate(after: AfterRun, compared: NightComparison) -> GateResult:
 
 
 def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page: Path | None) -> AlarmOutcome:
-    """Settles the alarms, and tells the people of the card what is worth telling."""
+    """Settles the alarms, and notifies the people of the card of what is news."""
     warehouse, run, context = after.warehouse, after.audit_run_id, after.context
     with context.locked(), warehouse.kept_open():
         baselines = [each for each in compared.figures if compared.against[each.base_run_id] == "baseline"]
         dearer = [each for each in compared.figures if each not in baselines and each.measure in COSTS]
         of_baselines, verdicts = problems_of(baselines)
-        # where tonight's own rule holds a group against the same pinned night, that rule tells of it
+        # where tonight's own rule holds a group against the same pinned night, that rule reports it
         of_rule = {(*each.group, each.normal_run_id) for each in compared.night if each.is_pinned}
         of_baselines = [
             each
@@ -199,9 +199,9 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page:
             if each.measure in COSTS or (each.model_id, each.task_id, each.strategy, each.base_run_id) not in of_rule
         ]
         of_costs, costs = problems_of(dearer, "normal_nights")
-        of_night, told = problems_of_night(compared.night, open_alarms(warehouse, context.audit_id, run))
+        of_night, night_verdicts = problems_of_night(compared.night, open_alarms(warehouse, context.audit_id, run))
         problems = [*of_night, *of_costs, *of_baselines, *_gate_problems(outcome)]
-        changes = settle(warehouse, context.audit_id, run, problems, verdicts | costs | told)
+        changes = settle(warehouse, context.audit_id, run, problems, verdicts | costs | night_verdicts)
         (started,) = warehouse.read(sql("nightly", "started"), run=run)
     night = Night(
         audit_id=context.audit_id,
@@ -221,13 +221,13 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page:
     return AlarmOutcome(changes=changes, message=message, delivery=delivery)
 
 
-def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, told: AlarmOutcome) -> int:
+def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, alarms: AlarmOutcome) -> int:
     """Retires raw rows as the card says, records that the night is finished, and publishes that; returns how many retired."""
     context, nights, n_retired = after.context, after.context.card.retention.raw_nights, 0
     with context.locked(), after.warehouse.kept_open():
         if nights is not None:
             n_retired = len(retain(after.warehouse, context.audit_id, nights, keep=compared.against))
-        ended = {"exit_code": outcome.exit_code, "delivery": told.delivery}
+        ended = {"exit_code": outcome.exit_code, "delivery": alarms.delivery}
         context.record(after.audit_run_id, "finished", ended)
         publish_marts(after.warehouse)
     return n_retired
@@ -240,7 +240,7 @@ class Ending:
     compared: NightComparison
     page: Path
     outcome: GateResult
-    told: AlarmOutcome
+    alarms: AlarmOutcome
     n_retired: int
 
     def of_night(self, run: RunResult, *, is_repeated: bool) -> NightResult:
@@ -256,9 +256,9 @@ class Ending:
             verdicts=dict(sorted(verdicts.items())),
             states=dict(sorted(states.items())),
             check=self.outcome,
-            changes=self.told.changes,
-            message=self.told.message,
-            delivery=self.told.delivery,
+            changes=self.alarms.changes,
+            message=self.alarms.message,
+            delivery=self.alarms.delivery,
             n_retired=self.n_retired,
         )
 
@@ -281,9 +281,9 @@ def finish(after: AfterRun, steps: Steps = FUNCTIONS, asked: object = None) -> E
     compared = steps.compare(after, asked)
     page = steps.report(after, compared)
     outcome = steps.gate(after, compared)
-    told = steps.alert(after, compared, outcome, page)
-    n_retired = steps.publish(after, compared, outcome, told)
-    return Ending(compared=compared, page=page, outcome=outcome, told=told, n_retired=n_retired)
+    alarms = steps.alert(after, compared, outcome, page)
+    n_retired = steps.publish(after, compared, outcome, alarms)
+    return Ending(compared=compared, page=page, outcome=outcome, alarms=alarms, n_retired=n_retired)
 
 
 def _references(warehouse: Warehouse, audit_id: str, run: str) -> dict[str, Against]:

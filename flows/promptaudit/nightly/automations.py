@@ -1,6 +1,6 @@
 """Makes Prefect's automations of nights: they mark a dead night as crashed, and report a late, crashed or missed one.
 
-The server acts by itself, with the notification blocks that audit cards name: it tells people although every worker is
+The server acts by itself, with the notification blocks that audit cards name: it notifies people although every worker is
 gone. The addresses in those blocks are the server's own; a card and a deployment hold only the names of blocks.
 """
 
@@ -75,7 +75,7 @@ def marks_dead(tag: str) -> AutomationCore:
     )
 
 
-def tells(audit_id: str, deployment_id: UUID, blocks: Sequence[UUID]) -> list[AutomationCore]:
+def reports_late_or_broken(audit_id: str, deployment_id: UUID, blocks: Sequence[UUID]) -> list[AutomationCore]:
     """Makes the automations that report a late and a broken night of an audit through notification blocks."""
     of_audit = {
         "match": ResourceSpecification(EVERY_RUN),
@@ -96,11 +96,11 @@ def tells(audit_id: str, deployment_id: UUID, blocks: Sequence[UUID]) -> list[Au
         within=timedelta(0),
         **of_audit,
     )
-    told: Any = [SendNotification(block_document_id=block, subject=SUBJECT, body=BODY) for block in blocks]
+    actions: Any = [SendNotification(block_document_id=block, subject=SUBJECT, body=BODY) for block in blocks]
     return [
-        AutomationCore(name=late_of(audit_id), description="No worker has taken it.", trigger=late, actions=told),
+        AutomationCore(name=late_of(audit_id), description="No worker has taken it.", trigger=late, actions=actions),
         AutomationCore(
-            name=broken_of(audit_id), description="It crashed, hung or was missed.", trigger=broken, actions=told
+            name=broken_of(audit_id), description="It crashed, hung or was missed.", trigger=broken, actions=actions
         ),
     ]
 

@@ -119,15 +119,15 @@ def _night(context: NightContext, copy: Copy) -> RehearsedNight:
     compared = NightComparison(against={}, comparison_ids=(), figures=(), night=figures, states=states)
     after = AfterRun(context=context, audit_run_id=run, at=copy.started_at)
     outcome = gate(after, compared)
-    told = alert(after, compared, outcome, page=None)
-    is_told = bool(told.changes.news)
+    alarms = alert(after, compared, outcome, page=None)
+    has_news = bool(alarms.changes.news)
     return RehearsedNight(
         audit_run_id=run,
         copy_of=copy.source,
         started_at=copy.started_at,
         state=states[0].state,
         exit_code=outcome.exit_code,
-        is_told=is_told,
-        told=told.message,
-        report=report(after, compared) if is_told else None,
+        is_told=has_news,
+        composed=alarms.message,
+        report=report(after, compared) if has_news else None,
     )

@@ -32,7 +32,7 @@ from promptaudit.nightly.automations import (
     broken_of,
     late_of,
     marks_dead,
-    tells,
+    reports_late_or_broken,
 )
 from promptaudit.nightly.limits import limits_of
 from promptaudit.registry.errors import PromptauditError, UsageError, nearest, raise_all
@@ -132,12 +132,12 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
         blocks = {each: blocks_of(client, each, registry.audit(each).notify_blocks) for each in audit_ids}
         for name, most in POOLS.items():
             pool = WorkPoolCreate(name=name, type="process", concurrency_limit=most)
-            _unless_there(partial(client.read_work_pool, name), partial(client.create_work_pool, pool))
+            _make_missing(partial(client.read_work_pool, name), partial(client.create_work_pool, pool))
         for name in _pools_of_askers(registry, audit_ids):
             _refuse_unknown_pool(client, name)
         for name in limits:
             limit = GlobalConcurrencyLimitCreate(name=name, limit=1)
-            _unless_there(
+            _make_missing(
                 partial(client.read_global_concurrency_limit_by_name, name),
                 partial(client.create_global_concurrency_limit, limit),
             )
@@ -176,11 +176,11 @@ def _server() -> Iterator[SyncPrefectClient]:
 def _automations(client: SyncPrefectClient, blocks: Mapping[str, Sequence[UUID]]) -> dict[str, AutomationCore | None]:
     # by name; None for an audit that names no block any more, whose automations are deleted
     wanted: dict[str, AutomationCore | None] = {DEAD: marks_dead(TAG)}
-    for audit_id, told in blocks.items():
+    for audit_id, block_ids in blocks.items():
         wanted |= dict.fromkeys((late_of(audit_id), broken_of(audit_id)))
-        if told:
+        if block_ids:
             deployment = client.read_deployment_by_name(f"nightly/{audit_id}")
-            wanted |= {each.name: each for each in tells(audit_id, deployment.id, told)}
+            wanted |= {each.name: each for each in reports_late_or_broken(audit_id, deployment.id, block_ids)}
     return wanted
 
 
@@ -221,7 +221,7 @@ def _set_job_variables(client: SyncPrefectClient, name: str, kept: Mapping[str, 
         client.update_deployment(deployed.id, DeploymentUpdate(job_variables=wanted))
 
 
-def _unless_there(read: Callable[[], object], make: Callable[[], object]) -> None:
+def _make_missing(read: Callable[[], object], make: Callable[[], object]) -> None:
     try:
         read()
     except ObjectNotFound:

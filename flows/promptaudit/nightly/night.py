@@ -1,4 +1,4 @@
-"""Runs one night of an audit: run, compare, check, report, tell. A killed night goes on where it was at its next start.
+"""Runs one night of an audit: run, compare, check, report, notify. A killed night goes on where it was at its next start.
 
 A night is begun with its run and finished once its message, if any, is sent. What a start finds decides what it does:
 
@@ -81,7 +81,7 @@ def night(
                     )
                     result = _night(context, registry, began, steps, new=new)
             except Exception as error:
-                _tell_unmeasured(settings, audit_id, began, error, progress)
+                _send_unmeasured(settings, audit_id, began, error, progress)
                 raise
         code = result.exit_code
     except WarehouseLocked:  # another night works on it, and reports itself
@@ -105,8 +105,8 @@ def _night(context: NightContext, registry: Registry, began: list[str], steps: S
     plan = design_audit(registry, audit_id).plan_fingerprint
     with context.warehouse.kept_open():
         tonight = tonights_run(context.warehouse, context.card, audit_id, plan, context.scheduled_at, new=new)
-        untold = context.warehouse.read(sql("nightly", "untold_runs"), audit=audit_id)
-    for row in untold:
+        unfinished = context.warehouse.read(sql("nightly", "unfinished_nights"), audit=audit_id)
+    for row in unfinished:
         if row["audit_run_id"] != tonight:
             _finish_older(context, row["audit_run_id"], row["finished_at"], steps)
 
@@ -136,7 +136,7 @@ def _finish_older(context: NightContext, run: str, finished_at: datetime, steps:
         context.progress.warn(f"the night of run {run} stays unfinished: {error}")
 
 
-def _tell_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
+def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
     # the message is sent even if nothing can land; a night whose format gate failed is finished
     warehouse = Warehouse(settings.warehouse)
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")

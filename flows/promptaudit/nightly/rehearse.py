@@ -1,4 +1,4 @@
-"""Rehearses an audit's alarm: puts a fault into copies of recorded nights and finds the first night that tells of it.
+"""Rehearses an audit's alarm: puts a fault into copies of recorded nights and finds the first night that reports it.
 
 Nobody is asked and nothing is written to the warehouse: its published copy is copied, and each night is gone through
 there as `nightly` goes through one whose answers have landed.
@@ -50,18 +50,18 @@ class RehearsedNight:
     state: str
     exit_code: int
     is_told: bool
-    told: Message | None = field(metadata=NOT_ENCODED)
+    composed: Message | None = field(metadata=NOT_ENCODED)
     report: Path | None = None
 
     @encoded_property
     def title(self) -> str | None:
         """Gives the title of the night's message; None without one."""
-        return None if self.told is None else self.told.title
+        return None if self.composed is None else self.composed.title
 
     @encoded_property
     def message(self) -> str | None:
         """Gives the text of the night's message; None without one."""
-        return None if self.told is None else self.told.text
+        return None if self.composed is None else self.composed.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,18 +79,18 @@ class Rehearsal:
 
     @encoded_property
     def told_on(self) -> int | None:
-        """Gives the first night that tells, counted from 1, the night on which the fault begins; None if none does."""
+        """Gives the first night that reports it, counted from 1, the night on which the fault begins; None if none does."""
         nights = enumerate(self.nights[self.n_before :], start=1)
         return next((number for number, night in nights if night.is_told), None)
 
     @property
-    def night_told(self) -> RehearsedNight | None:
-        """Gives the first night that tells; None if none does."""
+    def reporting_night(self) -> RehearsedNight | None:
+        """Gives the first night that reports the fault; None if none does."""
         return None if self.told_on is None else self.nights[self.n_before + self.told_on - 1]
 
     @encoded_property
     def exit_code(self) -> int:
-        """Gives 0 if a night tells of the fault, else 1."""
+        """Gives 0 if a night reports the fault, else 1."""
         return int(self.told_on is None)
 
 
@@ -110,7 +110,7 @@ class Recorded(NamedTuple):
 
     @property
     def is_ready(self) -> bool:
-        """Tells whether a fault that begins now would be compared with enough normal nights."""
+        """Checks whether a fault that begins now would be compared with enough normal nights."""
         return self.state == "normal" and self.n_normal >= FULL_RULE and bool(self.runs)
 
     def key(self) -> Key:
@@ -171,7 +171,7 @@ def rehearse(
     chosen: Mapping[str, str | None],
     folder: Path | None = None,
 ) -> Rehearsal:
-    """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one tells.
+    """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one reports it.
 
     The fault is in one model under one task and strategy. `chosen` narrows the choice by model_id, task_id and
     strategy; of what is left, the one with most right answers is struck, or the first if a judge is swapped.
@@ -287,7 +287,7 @@ def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) 
             state="cannot_tell",
             exit_code=error.exit_code,
             is_told=True,
-            told=compose(night, Changes(raised=(problem,), news=(problem,))),
+            composed=compose(night, Changes(raised=(problem,), news=(problem,))),
         )
     at = copy.started_at + timedelta(hours=1)
     ending = finish(AfterRun(context=context, audit_run_id=copy.audit_run_id, at=at))
@@ -298,7 +298,7 @@ def _night(context: NightContext, struck: Recorded, copy: Copy, *, keeps: bool) 
         started_at=copy.started_at,
         state=states.get(struck[:3], "cannot_tell"),
         exit_code=ending.outcome.exit_code if ending.outcome.rules else 0,
-        is_told=any(problem.key.touches(struck.key()) for problem in ending.told.changes.news),
-        told=ending.told.message,
+        is_told=any(problem.key.touches(struck.key()) for problem in ending.alarms.changes.news),
+        composed=ending.alarms.message,
         report=ending.page if keeps else None,
     )

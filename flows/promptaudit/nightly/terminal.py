@@ -36,15 +36,15 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 def line_of_rehearsed(night: RehearsedNight) -> str:
     """Writes a night's date, its state against normal nights, its exit code, and the title of its message, if any."""
-    told = "" if night.title is None else f"  {night.title}"
-    return f"{night.started_at:%Y-%m-%d}  {night.state.replace('_', ' '):<12}  exit code {night.exit_code}{told}"
+    title = "" if night.title is None else f"  {night.title}"
+    return f"{night.started_at:%Y-%m-%d}  {night.state.replace('_', ' '):<12}  exit code {night.exit_code}{title}"
 
 
 def lines_of_rehearsal(result: Rehearsal) -> list[str]:
     """Writes on which night a rehearsal reported its fault, with the whole message and where its page lies."""
     who = f"{result.model_id} / {result.task_id} / {result.strategy}"
     against = f"against {result.n_normal} normal nights"
-    night = result.night_told
+    night = result.reporting_night
     if night is None:
         return [f"NOT TOLD  {result.fault}: {who}, on none of {len(result.nights)} nights, {against}"]
     lines = [f"TOLD      {result.fault}: {who}, on night {result.told_on}, {against}"]

@@ -75,7 +75,7 @@ def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
 
 
 def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
-    """Tells whether the card's schedule has a later night that is due already and measures in place of this one."""
+    """Checks whether the card's schedule has a later night that is due already and measures in place of this one."""
     return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
 
 

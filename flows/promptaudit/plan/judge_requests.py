@@ -123,7 +123,7 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
         pair = pair[::-1] if ruling.is_swapped else pair
         values |= zip(("first", "second"), map(marked, pair), strict=True)
     question = Question(sample.text, tuple(offered), signs if options else (), gold, references, answer)
-    return (("user", substitute(card.told, values)),), question
+    return (("user", substitute(card.prompt_template, values)),), question
 
 
 def _others(ruling: Ruling) -> tuple[str, ...]:

@@ -44,11 +44,11 @@ def _of_field(field: FieldCard) -> dict[str, object]:
     if field.values:
         value["enum"] = [*field.values, *nothing]
     value = {"type": ["array", "null"], "items": value} if field.list else value
-    told = [
+    parts = [
         *([field.description] if field.description else []),
         *(["a date, YYYY-MM-DD"] if field.rule == "date" else []),
     ]
-    return {**value, "description": "; ".join(told)} if told else value
+    return {**value, "description": "; ".join(parts)} if parts else value
 
 
 def field_of(schema: str) -> str:

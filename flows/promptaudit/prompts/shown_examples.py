@@ -60,8 +60,8 @@ def examples_in(task: TaskCard, variant: LandedVariant) -> ChosenSamples:
         return ChosenSamples((), {})
     texts: dict[str, str] = {}  # by mark
     for (_, marked), (_, text) in zip(own, landed, strict=True):
-        told = _told_apart(marked, text)
-        if told is None or any(texts.setdefault(mark, part) != part for mark, part in told):
+        parts = _parts_by_mark(marked, text)
+        if parts is None or any(texts.setdefault(mark, part) != part for mark, part in parts):
             return ChosenSamples((), {})
     return ChosenSamples(
         (),
@@ -123,23 +123,23 @@ def _messages(prompt: str | None) -> Messages:
     return tuple((each["role"], each["content"]) for each in json.loads(prompt or "[]"))
 
 
-def _told_apart(marked: str, text: str) -> list[tuple[str, str]] | None:
+def _parts_by_mark(marked: str, text: str) -> list[tuple[str, str]] | None:
     # None if it is another text, or ambiguous: if a text holds what follows its mark, it may end there or go on
     first, *rest = _MARKED.split(marked)
     if not text.startswith(first):
         return None
     if any(not behind or _n_times(behind, marked) != _n_times(behind, text) for behind in rest[1:-1:2]):
         return None
-    told, at = [], len(first)
+    parts, at = [], len(first)
     for place in range(0, len(rest), 2):
         behind = rest[place + 1]
         is_last = place + 2 >= len(rest)
         end = text.rfind(behind) if is_last else text.find(behind, at)
         if end < at or (is_last and not text.endswith(behind)):
             return None
-        told.append((_MARK.format(place=rest[place]), text[at:end]))
+        parts.append((_MARK.format(place=rest[place]), text[at:end]))
         at = end + len(behind)
-    return told if at == len(text) else None
+    return parts if at == len(text) else None
 
 
 def _n_times(part: str, text: str) -> int:

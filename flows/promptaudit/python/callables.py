@@ -61,8 +61,8 @@ class Callables(ThreadingHTTPServer):
         try:
             if model == PARAPHRASER and self._paraphrase is not None:
                 n, freedom, instruction = first.split("\n", 2)
-                told = _TEMPERATURE.search(freedom)
-                found = self._paraphrase(instruction, int(n), None if told is None else float(told[1]))
+                temperature = _TEMPERATURE.search(freedom)
+                found = self._paraphrase(instruction, int(n), None if temperature is None else float(temperature[1]))
                 return json.dumps([str(each) for each in found])
             said = self._annotate(last, first if self._has_prompt else "")
         except Exception as error:  # noqa: BLE001 - whatever a person's function raises is raised again by who called

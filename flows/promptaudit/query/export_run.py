@@ -98,8 +98,8 @@ def _with_messages(rows: Sequence[Row], sent: SentPrompts) -> Iterator[list[Row]
     # messages are given where texts are shown and the messages are known as they were sent
     for first in range(0, len(rows), AT_ONCE):
         some = [{**row, "model_id": row["model"]} for row in rows[first : first + AT_ONCE]]
-        told = [row for row in some if row["has_texts"]]
-        for row, shown in zip(told, sent.shown(told), strict=True):
+        with_texts = [row for row in some if row["has_texts"]]
+        for row, shown in zip(with_texts, sent.shown(with_texts), strict=True):
             row["messages"] = None if shown is None else json_of(shown.messages)
         yield some
 

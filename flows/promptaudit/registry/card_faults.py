@@ -49,7 +49,7 @@ def card_of(kind: type[Card], name: str, body: Any, file: str, lines: Lines) -> 
 
 
 def _one_a_field(name: str, errors: Iterable[ErrorDetails], lines: Lines) -> list[ErrorDetails]:
-    # keeps the most telling error of each field, and drops errors of a whole that is wrong only because a part is;
+    # keeps the most specific error of each field, and drops errors of a whole that is wrong only because a part is;
     # a field that may have several forms has errors of each form
     of_field: dict[tuple[str | int, ...], list[ErrorDetails]] = {}
     for error in errors:
@@ -58,10 +58,10 @@ def _one_a_field(name: str, errors: Iterable[ErrorDetails], lines: Lines) -> lis
         while not is_absent and len(path) > 1 and path not in lines:
             path = path[:-1]
         of_field.setdefault(path, []).append(error)
-    untelling = {"extra_forbidden": 1, "missing": 2, "literal_error": 2, "model_type": 3}
+    vagueness = {"extra_forbidden": 1, "missing": 2, "literal_error": 2, "model_type": 3}
     wholes = {path[:length] for path in of_field for length in range(1, len(path))}
     return [
-        min(same_field, key=lambda error: untelling.get(error["type"], 0))
+        min(same_field, key=lambda error: vagueness.get(error["type"], 0))
         for path, same_field in of_field.items()
         if path not in wholes
     ]

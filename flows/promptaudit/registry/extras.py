@@ -23,7 +23,7 @@ COMPARED_AS_FORMULAS = ("math_equal", "math_boxed")
 
 
 def is_installed(extra: str) -> bool:
-    """Tells whether the packages of an extra are installed.
+    """Checks whether the packages of an extra are installed.
 
     A folder of that name in the current folder does not count.
     """

@@ -80,7 +80,7 @@ class VerdictRule:
         return (self.verdict,)
 
     def is_of(self, model_id: str) -> bool:
-        """Tells whether the rule covers a model of the nights: every model that is no judge."""
+        """Checks whether the rule covers a model of the nights: every model that is no judge."""
         return not model_id.startswith(JUDGE)
 
     def said_of(self, n: int) -> str:
@@ -88,7 +88,7 @@ class VerdictRule:
         return f"{'is' if n == 1 else 'are'} {self.verdict}"
 
     def is_about(self, measure: str) -> bool:
-        """Tells whether the rule selects a measure of rpt_run_comparisons or of rpt_night_verdicts."""
+        """Checks whether the rule selects a measure of rpt_run_comparisons or of rpt_night_verdicts."""
         return _is_about(self.measure, measure, are_changed=self.verdict == "changed")
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class SameRule:
     conditions: tuple[Condition, ...]
 
     def is_about(self, measure: str) -> bool:
-        """Tells whether the rule selects a measure of rpt_run_comparisons.
+        """Checks whether the rule selects a measure of rpt_run_comparisons.
 
         Without a measure of its own it selects all that have an interval and a better side; two-sided it also selects
         label_churn.
@@ -140,7 +140,7 @@ class DriftRule:
     verdicts = ("regressed", "changed", "improved")
 
     def is_of(self, model_id: str) -> bool:
-        """Tells whether the rule covers a model of the nights: its judge alone."""
+        """Checks whether the rule covers a model of the nights: its judge alone."""
         return model_id == self.judge
 
     def said_of(self, n: int) -> str:
@@ -148,7 +148,7 @@ class DriftRule:
         return "has drifted" if n == 1 else "have drifted"
 
     def is_about(self, measure: str) -> bool:
-        """Tells whether the rule selects a measure of the nights."""
+        """Checks whether the rule selects a measure of the nights."""
         return measure in OF_JUDGES
 
     def __str__(self) -> str:

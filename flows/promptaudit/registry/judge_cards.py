@@ -187,7 +187,7 @@ class JudgeCard(Card):
         yield from self._faults_of_rubric()
 
     def _faults_of_rubric(self) -> Iterator[str]:
-        written, used = placeholders(self.rubric), placeholders(self.told)
+        written, used = placeholders(self.rubric), placeholders(self.prompt_template)
         for name in self.placeholders:
             if name not in written:
                 yield f"placeholders names {{{name}}}, which the rubric never uses{nearest(name, written)}"
@@ -215,19 +215,19 @@ class JudgeCard(Card):
                 yield f"against: {field} has no meaning, since each pair is asked about in both orders"
 
     def rules_on(self, task_id: str) -> bool:
-        """Tells whether the judge rules on the answers to a task."""
+        """Checks whether the judge rules on the answers to a task."""
         return not self.tasks or task_id in self.tasks
 
     @property
-    def told(self) -> str:
+    def prompt_template(self) -> str:
         """Writes the rubric with every placeholder under promptaudit's name for it."""
         return renamed(self.rubric, self.placeholders)
 
     @property
     def has_marks(self) -> bool:
-        """Tells whether the rubric itself has a mark before and after the completion, or each of the two answers."""
+        """Checks whether the rubric itself has a mark before and after the completion, or each of the two answers."""
         answers = ("completion",) if self.against is None else ("first", "second")
-        parts = re.split("|".join(rf"\{{{name}\}}" for name in answers), self.told)
+        parts = re.split("|".join(rf"\{{{name}\}}" for name in answers), self.prompt_template)
         return all("mark" in placeholders(part) for part in parts)
 
     @property

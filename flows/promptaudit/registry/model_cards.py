@@ -332,22 +332,22 @@ class ModelCard(Card):
 
     @property
     def is_by_vllm(self) -> bool:
-        """Tells whether a vLLM server answers."""
+        """Checks whether a vLLM server answers."""
         return self.engine == "vllm_server"
 
     @property
     def starts_server(self) -> bool:
-        """Tells whether a server is started on this machine for the model."""
+        """Checks whether a server is started on this machine for the model."""
         return self.engine in ("vllm_server", "llama_cpp") and not self.base_url
 
     @property
     def is_in_process(self) -> bool:
-        """Tells whether the asking process computes the answers: no host, no key, and no rewordings from this model."""
+        """Checks whether the asking process computes the answers: no host, no key, and no rewordings from this model."""
         return self.engine in ("embedded", "python", "recorded")
 
     @property
     def takes_schemas(self) -> bool:
-        """Tells whether the engine can be held to a JSON schema."""
+        """Checks whether the engine can be held to a JSON schema."""
         return self.engine in ("openai_api", "vllm_server", "llama_cpp", "batch")
 
     def at(self, point: Mapping[str, float]) -> Self:

@@ -61,7 +61,7 @@ def lines_of(path: Path, shown: str, place: str = "line") -> Iterator[tuple[int,
 
 
 def escape(text: str) -> tuple[str, bool]:
-    r"""Writes lone surrogates, which UTF-8 cannot hold, as \udXXX, and tells whether there were any."""
+    r"""Writes lone surrogates, which UTF-8 cannot hold, as \udXXX, and says whether there were any."""
     try:
         text.encode()
     except UnicodeEncodeError:

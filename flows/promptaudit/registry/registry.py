@@ -60,7 +60,7 @@ class Fault:
     errors: tuple[PromptauditError, ...]
 
     def is_of(self, kind: str, name: str) -> bool:
-        """Tells whether the fault belongs to the card of that id, or to a card whose grid has a point of that id."""
+        """Checks whether the fault belongs to the card of that id, or to a card whose grid has a point of that id."""
         is_point = "=" in name and any(name.startswith(f"{each} ") for each in self.names)
         return kind == self.kind and (name in self.names or is_point)
 

@@ -63,12 +63,12 @@ class RephraserCard(Card):
 
     @property
     def is_given(self) -> bool:
-        """Tells whether its rephrasings are a person's own words, sent as they are."""
+        """Checks whether its rephrasings are a person's own words, sent as they are."""
         return self.kind == "fixed"
 
     @property
     def is_self(self) -> bool:
-        """Tells whether each audited model rewords its own prompts."""
+        """Checks whether each audited model rewords its own prompts."""
         return self.model == SELF
 
     def by(self, model_id: str) -> Self:
@@ -77,7 +77,7 @@ class RephraserCard(Card):
 
     @property
     def asks_nobody(self) -> bool:
-        """Tells whether it rewords by shipped rules or the card's own list, without a model or other code."""
+        """Checks whether it rewords by shipped rules or the card's own list, without a model or other code."""
         return self.kind in ("rules", "fixed")
 
     def faults(self) -> Iterator[str]:
@@ -201,7 +201,7 @@ class Rephrasing(Card):
 
     @property
     def has_wording(self) -> bool:
-        """Tells whether instructions are reworded."""
+        """Checks whether instructions are reworded."""
         return "wording" in self.kinds
 
     @property

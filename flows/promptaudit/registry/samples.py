@@ -30,7 +30,7 @@ class Sample:
 
     @property
     def has_key(self) -> bool:
-        """Tells whether there is a gold label or a reference answer."""
+        """Checks whether there is a gold label or a reference answer."""
         return self.gold_label is not None or bool(self.references)
 
 

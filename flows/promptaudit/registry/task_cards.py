@@ -467,7 +467,7 @@ class TaskCard(Card):
         return {name: field.gold or name for name, field in self.fields.items()}
 
     def names_labels(self, strategy: str) -> bool:
-        """Tells whether a line of the prompt names the labels under this strategy.
+        """Checks whether a line of the prompt names the labels under this strategy.
 
         It is meant for strategies that neither describe the labels nor send a schema.
         """
@@ -495,7 +495,7 @@ def composed(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Tells whether a text is a finite number."""
+    """Checks whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

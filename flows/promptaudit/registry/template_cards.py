@@ -113,7 +113,7 @@ class Template(Card):
 
     @property
     def has_options(self) -> bool:
-        """Tells whether all options stand in one place, so that their form can vary."""
+        """Checks whether all options stand in one place, so that their form can vary."""
         return "options" in placeholders(self.text)
 
 

@@ -184,10 +184,10 @@ def _free(stem: str, taken: set[str]) -> str:
 
 def _names(panels: Sequence[Sequence[str]]) -> list[str]:
     # task, name and respect as far as they differ between panels, and the detail if they do not suffice
-    told = [place for place in range(3) if len({about[place] for about in panels}) > 1]
+    differing = [place for place in range(3) if len({about[place] for about in panels}) > 1]
     if len({about[:3] for about in panels}) < len(panels):
-        told.append(3)
-    return [" · ".join(about[place] for place in told if about[place]) for about in panels]
+        differing.append(3)
+    return [" · ".join(about[place] for place in differing if about[place]) for about in panels]
 
 
 def _by_figure(blocks: Sequence[Block]) -> dict[str, list[Block]]:

@@ -145,8 +145,8 @@ def _section_of(worst: Worst | None) -> str:
 
 
 def _looked_at(shown: Sequence[DrawnSection]) -> list[DrawnSection]:
-    told = {each.anchor: each for each in shown if each.finding and not all(block.is_absent for block in each.blocks)}
-    return [told[anchor] for anchor in LOOKED_AT if anchor in told]
+    found = {each.anchor: each for each in shown if each.finding and not all(block.is_absent for block in each.blocks)}
+    return [found[anchor] for anchor in LOOKED_AT if anchor in found]
 
 
 def _scorecard(data: ReportData) -> list[Row]:

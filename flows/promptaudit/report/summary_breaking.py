@@ -8,7 +8,7 @@ from promptaudit.system.display.figures import cut, number, percent
 from promptaudit.system.display.variant_names import numbered
 from promptaudit.warehouse import Row
 
-MOST_TOLD = 3  # groups
+MOST_GROUPS = 3  # groups
 MOST_NAMED = 6  # wordings
 NAME = 60
 
@@ -23,10 +23,10 @@ def breaking_in_words(scorecard: Sequence[Row], broken: Sequence[Row]) -> tuple[
     groups = {(row["model_id"], row["task_id"], row["strategy"]): row for row in scorecard}
     own = [row for row in broken if _group(row) in groups]
     own.sort(key=lambda row: (-row["n"] / groups[_group(row)]["n_variants"], _group(row)))
-    told = [_sentence(groups[_group(row)], row) for row in own[:MOST_TOLD]]
-    if len(own) > MOST_TOLD:
-        told.append(f"wordings break in {len(own) - MOST_TOLD} more groups: is_breaking of marts.rpt_prompt_variants")
-    return tuple(told)
+    lines = [_sentence(groups[_group(row)], row) for row in own[:MOST_GROUPS]]
+    if len(own) > MOST_GROUPS:
+        lines += [f"wordings break in {len(own) - MOST_GROUPS} more groups: is_breaking of marts.rpt_prompt_variants"]
+    return tuple(lines)
 
 
 def _group(row: Row) -> tuple[str, str, str]:

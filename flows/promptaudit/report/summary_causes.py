@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from promptaudit.gate.alerts.alarms import Alarm, changes
-from promptaudit.gate.alerts.message import told_together
+from promptaudit.gate.alerts.message import by_cause
 from promptaudit.gate.alerts.problems import problems_of, problems_of_night, summary
 from promptaudit.gate.outcome import GateResult
 from promptaudit.marts.comparison.result import NEWS
@@ -25,7 +25,7 @@ CauseKind = Literal["regressed", "changed", "improved", "recorded", "alarm", "re
 NAME = 60
 REASON = 2000
 VALUE = 60
-UNTOLD = "promptaudit_changed"  # a newer version of this program is a cause only if a figure moved
+OWN_CHANGE = "promptaudit_changed"  # a newer version of this program is a cause only if a figure moved
 RECORDED = {
     "served_model": "the provider serves",
     "system_fingerprint": "the provider's system fingerprint is",
@@ -106,7 +106,7 @@ def differences_of(news: Sequence[Row], recorded: Sequence[Row], recovered: Coll
 
 
 def _together(news: Iterable[Row]) -> list[list[Row]]:
-    return told_together(news, lambda row: (row["cause"], row["model_id"]))
+    return by_cause(news, lambda row: (row["cause"], row["model_id"]))
 
 
 def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
@@ -151,10 +151,10 @@ def _size(row: Row) -> float:
     return min(abs(float(row["difference"] or 0)), 1.0)
 
 
-def _recorded(rows: Sequence[Row], told: set[str]) -> Iterator[Cause]:
+def _recorded(rows: Sequence[Row], causes: set[str]) -> Iterator[Cause]:
     # recorded differences that are not the cause of a figure's move
-    for group in told_together(
-        (row for row in rows if row["cause"] not in told and row["cause"] != UNTOLD),
+    for group in by_cause(
+        (row for row in rows if row["cause"] not in causes and row["cause"] != OWN_CHANGE),
         lambda row: (row["cause"], row["model_id"]),
     ):
         first = group[0]
@@ -177,17 +177,17 @@ def _alarms(
     alarms = [Alarm.of(row) for row in copy(query("alarms_before"))]
     # tonight's verdicts, or a baseline's, decide on each; the gate's failing rules stand in the outcome
     nights = [NightFigure.of(row) for row in compared if is_of_nights(row)]
-    of_night, told_of_night = problems_of_night(nights, alarms)
+    of_night, night_verdicts = problems_of_night(nights, alarms)
     of_baselines, verdicts = problems_of(RunsCompared.of(row) for row in compared if not is_of_nights(row))
     settled = changes(
-        [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | told_of_night
+        [alarm for alarm in alarms if alarm.key.is_compared], [*of_night, *of_baselines], verdicts | night_verdicts
     )
     # these stand as moved figures
-    told = {NightFigure.of(row).first_night if is_of_nights(row) else row["base_run_id"] for row in last}
+    shown_runs = {NightFigure.of(row).first_night if is_of_nights(row) else row["base_run_id"] for row in last}
     standing = [
         (item.alarm, item.note or item.alarm.summary)
         for item in settled.standing
-        if item.note or item.alarm.key.base_run_id not in told
+        if item.note or item.alarm.key.base_run_id not in shown_runs
     ]
     over = [(item.alarm, item.reason) for item in settled.recovered]
     return standing, [*over, *_rules_that_hold(alarms, gate)]

@@ -80,7 +80,7 @@ def example_of(
     For extraction, the answers differ in `field` if it is given and such a sample exists, else in all fields.
     """
     for strategy, each in itertools.product(strategies, dict.fromkeys((field, None))):
-        pair = pair_of(copy(query("telling_answers"), model=model_id, task=task_id, strategy=strategy, field=each))
+        pair = pair_of(copy(query("example_answers"), model=model_id, task=task_id, strategy=strategy, field=each))
         if pair is not None:
             first, second = pair
             return example_with(copy, first, model_id, strategy, (answer_of(copy, first), answer_of(copy, second)))
@@ -115,7 +115,7 @@ def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
 def example_with(
     copy: Copy, row: Row, model_id: str, strategy: str, answers: tuple[ExampleAnswer, ExampleAnswer]
 ) -> Example:
-    """Makes the example of a row of `telling_answers.sql` with two answers to it."""
+    """Makes the example of a row of `example_answers.sql` with two answers to it."""
     is_left_out = copy.texts.of(row["task_id"]) == "none"
     field = row.get("field")
     has_gold = row["gold_label"] is not None and not (is_left_out and field)  # a gold field stands in the text
@@ -135,7 +135,7 @@ def example_with(
 def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
     """Picks the first answer, to the original if it was asked, and the commonest different one.
 
-    A wrong answer beside a right one is preferred. Takes rows of `telling_answers.sql`; None if no two variants have
+    A wrong answer beside a right one is preferred. Takes rows of `example_answers.sql`; None if no two variants have
     different answers.
     """
     if not rows:
@@ -168,7 +168,7 @@ def _ruling(row: Row) -> tuple[object, ...]:
 
 
 def answer_of(copy: Copy, row: Row, side: str = "") -> ExampleAnswer:
-    """Reads one answer from a row of `telling_answers.sql`."""
+    """Reads one answer from a row of `example_answers.sql`."""
     is_left_out = copy.texts.of(row["task_id"]) == "none"
     return ExampleAnswer(
         wording=wording_of(copy, row),

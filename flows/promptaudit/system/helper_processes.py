@@ -81,7 +81,7 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
-        """Tells whether the child can be asked."""
+        """Checks whether the child can be asked."""
         return self.process.poll() is None
 
     def ask(self, request: dict[str, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the module answers
@@ -169,7 +169,7 @@ def _read(requests: queue.Queue[str]) -> NoReturn:
 
 
 def is_hidden(name: str, value: str = "") -> bool:
-    """Tells whether a variable may hold a key or a password: by its name, or by a login in an address that it holds."""
+    """Checks whether a variable may hold a key or a password: by its name, or by a login in an address that it holds."""
     upper = name.upper()
     return (
         _LOGIN.search(value) is not None
@@ -185,7 +185,7 @@ def without_secret_settings() -> dict[str, str]:
 
 
 def is_given(name: str) -> bool:
-    """Tells whether a command that a card names may get a variable: none that may hold a key, and none of Python's."""
+    """Checks whether a command that a card names may get a variable: none that may hold a key, and none of Python's."""
     return not (is_hidden(name) or name.upper().startswith("PYTHON"))
 
 

@@ -163,12 +163,12 @@ def _heard(progress: Any) -> Iterator[None]:  # noqa: ANN401 - a Progress, whose
 
 
 def is_locked(_task: object, _run: object, state: State[Any]) -> bool:
-    """Tells whether a task failed because another program has the warehouse open; then Prefect takes the task again."""
+    """Checks whether a task failed because another program has the warehouse open; then Prefect takes the task again."""
     return f"{WarehouseLocked.__name__}: " in (state.message or "")
 
 
 def is_in_flow_run(name: str | None = None) -> bool:
-    """Tells whether this code runs inside a flow run of Prefect, of a flow called `name` if that is given."""
+    """Checks whether this code runs inside a flow run of Prefect, of a flow called `name` if that is given."""
     context = _flow_run_context()
     return context is not None and (name is None or context.flow.name == name)
 

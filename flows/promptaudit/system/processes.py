@@ -29,7 +29,7 @@ def began_at() -> float:
 
 
 def is_running(machine_name: str, pid: int, began: float) -> bool | None:
-    """Tells whether a process of a machine is running; None if that cannot be seen from here."""
+    """Checks whether a process of a machine is running; None if that cannot be seen from here."""
     if machine_name != machine():
         return None
     try:

@@ -96,5 +96,5 @@ def _values(secrets: tuple[str, ...]) -> re.Pattern[str]:
         # Basic credentials carry the key alone, as a password without a user, or as the user
         forms |= {base64.b64encode(part).decode() for part in (raw, b":" + raw, raw + b":")}
     patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
-    patterns += [re.escape(secret[:8]) + r"[^\s\"'<>]*" for secret in secrets if len(secret) >= 16]  # noqa: PLR2004 - half of it still tells nobody
+    patterns += [re.escape(secret[:8]) + r"[^\s\"'<>]*" for secret in secrets if len(secret) >= 16]  # noqa: PLR2004 - half of it still shows nobody
     return re.compile("|".join(patterns) or r"(?!)")

@@ -79,11 +79,11 @@ class Effect:
 
     def judged(self, q_value: float, min_effect: float, *, is_unconfirmed: bool) -> Effect:
         """Adds the verdict."""
-        told, worse = self.counts, 1 if column_of(self.measure).direction == "lower" else -1
-        if told.figure is None or told.low is None or told.high is None:
+        level, worse = self.counts, 1 if column_of(self.measure).direction == "lower" else -1
+        if level.figure is None or level.low is None or level.high is None:
             return self
         verdict = difference_verdict(
-            told.figure, told.low, told.high, q_value, min_effect, worse, is_unconfirmed, is_one_sided=False
+            level.figure, level.low, level.high, q_value, min_effect, worse, is_unconfirmed, is_one_sided=False
         )
         return replace(self, q_value=q_value, verdict=verdict)
 

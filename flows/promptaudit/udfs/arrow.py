@@ -39,7 +39,7 @@ from promptaudit.udfs.sql_types import (
     returns,
     sql_type,
 )
-from promptaudit.udfs.sql_values import AS_THEY_ARE, maker, teller
+from promptaudit.udfs.sql_values import AS_THEY_ARE, from_sql, to_sql
 
 Column = Any
 """A pyarrow Array or ChunkedArray; pyarrow's own types do not name the element type."""
@@ -59,14 +59,14 @@ def of_columns(function: SqlFunction, *, is_tried: bool = False) -> Callable[...
     def of_chunk(*columns: Column) -> Column:
         return attempt(function, *columns) if is_tried else call(function, *columns)
 
-    names = ("told_as",) * is_tried + tuple(parameters(function))
+    names = ("group_keys",) * is_tried + tuple(parameters(function))
     counted = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]  # by DuckDB
     of_chunk.__signature__ = inspect.Signature(counted)  # type: ignore[attr-defined]
     return of_chunk
 
 
-def attempt(function: SqlFunction, told_as: Column, *columns: Column) -> Column:
-    """Runs `call`; a group on which the function raises gets NULL, or an empty list, and is noted as `told_as`.
+def attempt(function: SqlFunction, group_keys: Column, *columns: Column) -> Column:
+    """Runs `call`; a group on which the function raises gets NULL, or an empty list, and is noted as `group_keys`.
 
     Raises:
         MemoryError: it is not the fault of a group.
@@ -76,7 +76,7 @@ def attempt(function: SqlFunction, told_as: Column, *columns: Column) -> Column:
     kind = encoded([], returns(function)).type
     nothing = pa.array([[] if pa.types.is_list(kind) else None], kind)
     results = []
-    for group, name in enumerate(values_of(told_as)):
+    for group, name in enumerate(values_of(group_keys)):
         try:
             results.append(call(function, *(column.slice(group, 1) for column in columns)))
         except MemoryError:
@@ -235,7 +235,7 @@ def _at_once(column: Column, hint: Any) -> Any:  # noqa: ANN401 - a column, by i
 
 def _each(column: Column, hint: Any) -> list[Any]:  # noqa: ANN401 - a column, by its annotation
     values = values_of(column)
-    return values if plain(hint) in AS_THEY_ARE and not column.null_count else list(map(maker(hint), values))
+    return values if plain(hint) in AS_THEY_ARE and not column.null_count else list(map(from_sql(hint), values))
 
 
 def encoded(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by their annotation
@@ -261,7 +261,7 @@ def _figures(values: Any, hint: Any) -> Column:  # noqa: ANN401 - values, by the
 def _rows(rows: Sequence[Any], kind: type) -> Column:
     own = fields(kind)
     if any(_is_nested(hint) for hint in own.values()):
-        return pa.array(list(map(teller(kind), rows)), arrow_type(kind))
+        return pa.array(list(map(to_sql(kind), rows)), arrow_type(kind))
     columns = [_figures([getattr(row, name) for row in rows], hint) for name, hint in own.items()]
     return pa.StructArray.from_arrays(columns, list(own))
 

@@ -8,20 +8,20 @@ MAX_REASON = 2_000  # characters, before a message about it removes keys and sho
 
 
 class Failure(NamedTuple):
-    """A function that raised on a group; `told_as` is SQL's name for the group."""
+    """A function that raised on a group; `group_keys` is SQL's name for the group."""
 
     function: str
-    told_as: str
+    group_keys: str
     reason: str
 
 
 _reasons: dict[tuple[str, str], str] = {}
 
 
-def note(function: str, told_as: str | None, error: Exception) -> None:
+def note(function: str, group_keys: str | None, error: Exception) -> None:
     """Notes that a function raised on a group, unless that is noted already."""
     reason = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_REASON]
-    _reasons.setdefault((function, told_as or "{}"), reason)
+    _reasons.setdefault((function, group_keys or "{}"), reason)
 
 
 def take() -> list[Failure]:

@@ -27,12 +27,12 @@ class Plugin(BasePlugin):
 
     def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
         """Sets the session variables that the macros `in_this_build` and `compared_in_this_build` read."""
-        tell_runs(cursor)
+        set_runs(cursor)
         for name, ids in self._left_out.items():
             cursor.execute(f"set variable {name} = {_listed(ids)}")
 
 
-def tell_runs(cursor: DuckDBPyConnection) -> None:
+def set_runs(cursor: DuckDBPyConnection) -> None:
     """Sets the session variables of the runs and comparisons that a build is about; raises DbtRuntimeError for an odd id."""
     runs = _named(RUN_IDS)
     if runs:

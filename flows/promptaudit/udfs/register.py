@@ -39,10 +39,10 @@ def functions() -> Mapping[str, SqlFunction]:
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Registers the measures as functions of SQL, and for each `f` a `try_f(told_as, …)`, as SQL has `try_cast`.
+    """Registers the measures as functions of SQL, and for each `f` a `try_f(group_keys, …)`, as SQL has `try_cast`.
 
     Where `f` raises on a group, `try_f` gives NULL, or an empty list, and `udfs.attempts` notes it under the text
-    `told_as`.
+    `group_keys`.
 
     Raises:
         ValueError: the connection already has functions or macros of these names; none of ours is added then.

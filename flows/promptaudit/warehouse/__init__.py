@@ -90,7 +90,7 @@ class Warehouse:
         return Published(copy, lake_of_settings())
 
     def exists(self) -> bool:
-        """Tells whether its file exists."""
+        """Checks whether its file exists."""
         return self.path.exists()
 
     def hold(
@@ -197,7 +197,7 @@ class Published:
     lake: Lake | None = None
 
     def exists(self) -> bool:
-        """Tells whether anything is published yet."""
+        """Checks whether anything is published yet."""
         return self.lake is not None or self.path.is_file()
 
     def read(self, query: str, /, **values: object) -> list[Row]:

@@ -32,7 +32,7 @@ Connection = duckdb.DuckDBPyConnection
 DatabaseError = duckdb.Error
 
 MOST_LOOK_S = 900  # a page of the largest run takes seconds
-TOLD_AFTER_S = 2.0  # our own processes wait for each other for less
+WARN_AFTER_S = 2.0  # our own processes wait for each other for less
 STOPS_WITHIN_S = 5.0  # a query that was interrupted
 ONE_LINE = 300
 FULL = ("No space left on device", "Disk quota exceeded")
@@ -255,7 +255,7 @@ def _there(published: Path) -> Path:
 
 
 def _opened(path: Path, wait_s: float) -> Connection:
-    began, is_told = time.monotonic(), False
+    began, has_warned = time.monotonic(), False
     while True:
         try:
             is_new = not path.exists()
@@ -272,9 +272,9 @@ def _opened(path: Path, wait_s: float) -> Connection:
         except duckdb.IOException as error:
             waited_s = time.monotonic() - began
             if "lock" in str(error) and waited_s < wait_s:
-                if not is_told and waited_s > TOLD_AFTER_S:
-                    is_told = True
-                    _tell_of(path, _holder(" ".join(str(error).split())))
+                if not has_warned and waited_s > WARN_AFTER_S:
+                    has_warned = True
+                    _warn_of(path, _holder(" ".join(str(error).split())))
                 time.sleep(0.2)
                 continue
             raise _translated(error, path) from None
@@ -289,7 +289,7 @@ def _holder(text: str) -> str:
     return text.partition("Conflicting lock is held in ")[2].partition(". ")[0] or "another process"
 
 
-def _tell_of(path: Path, holder: str) -> None:
+def _warn_of(path: Path, holder: str) -> None:
     from promptaudit.system.display.progress import Progress
 
     Progress().warn(f"{path} is open in {holder}, which is waited for")

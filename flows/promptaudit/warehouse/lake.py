@@ -65,7 +65,7 @@ class Lake:
 
     @property
     def is_on_postgres(self) -> bool:
-        """Tells whether the catalog is a database of Postgres."""
+        """Checks whether the catalog is a database of Postgres."""
         return self.catalog.get_secret_value().startswith(("postgres://", "postgresql://"))
 
     @property

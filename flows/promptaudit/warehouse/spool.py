@@ -157,7 +157,7 @@ def _microseconds(value: object) -> int:
 
 
 def is_segment(name: str) -> bool:
-    """Tells whether a file of this name belongs to a spool."""
+    """Checks whether a file of this name belongs to a spool."""
     return SEGMENT.fullmatch(name) is not None
 
 

@@ -84,14 +84,14 @@ def test_the_shard_of_an_asker_that_is_told_to_end_is_asked_on(tmp_path: Path) -
     with running_server(latency_s=0.05) as server:
         registry = cards_for(tmp_path, server, n_samples=100)
 
-        def tell_one() -> None:
+        def end_one() -> None:
             wait_for(lambda: server.counters()["requests"] >= 40, "40 requests")
             askers_of(tmp_path)[0].terminate()
 
-        telling = threading.Thread(target=tell_one)
-        telling.start()
+        ending = threading.Thread(target=end_one)
+        ending.start()
         result = ask(tmp_path / "audit.duckdb", registry, n_askers=2, said=said)
-        telling.join()
+        ending.join()
         assert server.counters()["requests"] <= 300 + CONNECTIONS
     assert result.n_landed == 300
     assert cells(tmp_path / "audit.duckdb") == (300, 300)

@@ -157,7 +157,7 @@ def test_a_sheet_of_own_wordings_names_the_model(tmp_path: Path) -> None:
     export_prompts({"questions": made}, sheet)
     assert read_prompts(sheet, design) == {"questions": made}
     text = sheet.read_text()
-    for old, new, told in (
+    for old, new, message in (
         (
             "questions,other",
             "questions,half",
@@ -167,7 +167,7 @@ def test_a_sheet_of_own_wordings_names_the_model(tmp_path: Path) -> None:
         ("questions,,,0", "questions,api,,0", "variant 0, the original, is of every model"),
     ):
         sheet.write_text(text.replace(old, new, 1))
-        with pytest.raises(DataError, match=told):
+        with pytest.raises(DataError, match=message):
             read_prompts(sheet, design)
 
 
@@ -179,17 +179,17 @@ def test_the_plan_has_a_line_for_each_model_that_rewords(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("models", "told"),
+    ("models", "message"),
     [
         ("[chance]", "rephrasers/own.yml line 1: no model of audit 'asked' can reword its own prompts"),
         ("[api, later]", "rephrasers/own.yml line 1: 'later' answers in batches"),
     ],
 )
-def test_what_cannot_reword_itself_is_told(tmp_path: Path, models: str, told: str) -> None:
+def test_what_cannot_reword_itself_is_told(tmp_path: Path, models: str, message: str) -> None:
     folder = own_wordings(tmp_path, "http://127.0.0.1:9/v1", models)
     with (folder / "models/api.yml").open("a") as file:
         file.write("later: {engine: batch, model: later, price: free}\n")
-    with pytest.raises(CardError, match=told):
+    with pytest.raises(CardError, match=message):
         check_cards(load_registry([folder]), AUDIT)
 
 

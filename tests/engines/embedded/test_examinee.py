@@ -40,8 +40,8 @@ OPTIONS = ("Ottawa", "Toronto", "Montreal", "Vancouver")
 SIGNS = [tuple("ABCD"), tuple("abcd"), tuple("1234"), ("i", "ii", "iii", "iv"), tuple("PQRS")]
 
 
-def card(**told: Any) -> ModelCard:
-    return ModelCard(engine="embedded", model="examinee", examinee=told)
+def card(**settings: Any) -> ModelCard:
+    return ModelCard(engine="embedded", model="examinee", examinee=settings)
 
 
 def chosen(sample: int, template: int = 0, repetition: int = 1, **fields: Any) -> Request:

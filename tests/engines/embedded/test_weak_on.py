@@ -54,13 +54,13 @@ def test_the_text_mends_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weak_on", "told"),
+    ("weak_on", "message"),
     [
         ({"pattern": "("}, "not an RE2 pattern"),
         ({"distribution": {"a": 0.7, "b": 0.7}}, "distribution has a negative probability or sums to more than 1"),
         ({"repaired_by": ""}, "at least 1 character"),
     ],
 )
-def test_a_card_that_makes_no_sense(weak_on: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValidationError, match=told.replace("(", "\\(")):
+def test_a_card_that_makes_no_sense(weak_on: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message.replace("(", "\\(")):
         card(**weak_on)

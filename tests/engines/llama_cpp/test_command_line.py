@@ -97,9 +97,9 @@ def test_by_default_it_is_served_by_a_program_that_is_told_the_settings(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-paid")
     monkeypatch.setenv("LLAMA_ARG_CTX_SIZE", "1")
     launch = launch_of(card(llama_cpp={"context": 100, "slots": 3, "threads": 2}), root)
-    python, safe, program, told = launch.words(8123)
+    python, safe, program, arguments = launch.words(8123)
     assert (python, safe, Path(program).name) == (sys.executable, "-P", "serve.py")
-    assert json.loads(told) == {
+    assert json.loads(arguments) == {
         "gguf": str(root / "weights/tiny.gguf"),
         "model": "tiny",
         "port": 8123,

@@ -401,15 +401,15 @@ def test_a_stop_is_one_request_and_says_what_the_server_says(path: str) -> None:
         with pytest.raises(EngineError) as caught:
             ask(root + path)
         assert len(asked) == 1
-    told = f"{NO_SUCH_ENDPOINT}; base_url names no path, and most servers answer at {root}/v1"
-    assert str(caught.value) == f"EngineError: model 'm' at {root.removeprefix('http://')}: {told}"
+    advised = f"{NO_SUCH_ENDPOINT}; base_url names no path, and most servers answer at {root}/v1"
+    assert str(caught.value) == f"EngineError: model 'm' at {root.removeprefix('http://')}: {advised}"
 
 
 AZURE = "without an api-version and with the deployment's name as `model`"
 
 
 @pytest.mark.parametrize(
-    ("url", "status", "text", "told"),
+    ("url", "status", "text", "advised"),
     [
         ("http://h:1", 404, NO_SUCH_ENDPOINT, "; base_url names no path, and most servers answer at http://h:1/v1"),
         ("http://h:1/", 405, "no", "; base_url names no path, and most servers answer at http://h:1/v1"),
@@ -433,18 +433,18 @@ AZURE = "without an api-version and with the deployment's name as `model`"
         ("http://h:1", 401, "no", "; its key is read from OPENAI_API_KEY"),
     ],
 )
-def test_a_refusal_says_what_to_look_at(url: str, status: int, text: str, told: str) -> None:
+def test_a_refusal_says_what_to_look_at(url: str, status: int, text: str, advised: str) -> None:
     card = ModelCard(engine="openai_api", model="m", base_url=("http://other/v1", url))
-    assert advice(card, url.split("/")[2], status, text) == told
+    assert advice(card, url.split("/")[2], status, text) == advised
 
 
 def test_azures_query_is_refused_with_the_address_that_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "https://r.openai.azure.com/openai/deployments/d?api-version=2024-10-21"
-    told = f"has no query; Azure answers at https://r.openai.azure.com/openai/v1, {AZURE}"
-    with pytest.raises(ValidationError, match=told):
+    advised = f"has no query; Azure answers at https://r.openai.azure.com/openai/v1, {AZURE}"
+    with pytest.raises(ValidationError, match=advised):
         ModelCard(engine="openai_api", model="m", base_url=url)
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(EngineError, match=told):
+    with pytest.raises(EngineError, match=advised):
         refuse_addresses(ModelCard(engine="openai_api", model="m"), "key")
 
 

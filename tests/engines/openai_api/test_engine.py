@@ -107,14 +107,14 @@ def test_nothing_is_told_about_this_machine(server: RunningServer, monkeypatch: 
     ask(card(server.base_url), request_of())
     headers = {name.lower(): value for name, value in server.requests()[0]["headers"].items()}
     assert headers["user-agent"] == "promptaudit"
-    told = {
+    withheld = {
         "x-stainless-os",
         "x-stainless-arch",
         "x-stainless-runtime-version",
         "openai-organization",
         "openai-project",
     }
-    assert not told & set(headers)
+    assert not withheld & set(headers)
 
 
 @pytest.mark.parametrize(

@@ -284,10 +284,10 @@ def test_the_prompt_shows_a_schema_that_a_host_may_keep_to_itself(base_url: str,
 def test_log_probabilities_land_where_they_were_asked_for() -> None:
     with running_server() as server:
         (plain,) = drive(card(server.base_url), requests_of(1))
-        (told,) = drive(card(server.base_url, sampling={"logprobs": True, "top_logprobs": 1}), requests_of(1))
+        (answer,) = drive(card(server.base_url, sampling={"logprobs": True, "top_logprobs": 1}), requests_of(1))
     assert plain.token_logprobs is None
-    token = {"token": told.completion, "logprob": -0.25}
-    assert json.loads(told.token_logprobs or "") == [{**token, "top_logprobs": [token]}]
+    token = {"token": answer.completion, "logprob": -0.25}
+    assert json.loads(answer.token_logprobs or "") == [{**token, "top_logprobs": [token]}]
 
 
 def test_a_budget_that_ends_stops_further_tries() -> None:

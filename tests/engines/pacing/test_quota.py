@@ -37,7 +37,7 @@ def test_what_is_no_duration(text: str) -> None:
     assert seconds_of(text) is None
 
 
-def told(remaining: int, reset: str, what: str = "requests") -> dict[str, str]:
+def limit(remaining: int, reset: str, what: str = "requests") -> dict[str, str]:
     named = {"limit": "10", "remaining": str(remaining), "reset": reset}
     return {f"x-ratelimit-{name}-{what}": value for name, value in named.items()}
 
@@ -51,7 +51,7 @@ def test_an_endpoint_that_names_no_limit_never_holds_back() -> None:
 
 def test_nothing_left_waits_for_the_reset_and_then_sends_nearly_all_at_once() -> None:
     quota = Quota(64)
-    quota.read(told(0, "2s"), 100.0, 0, 100)
+    quota.read(limit(0, "2s"), 100.0, 0, 100)
     assert quota.opens_at(100.0, 0) == 102.0
     assert quota.opens_at(101.9, 0) == 102.0
     for _ in range(9):  # of 10: resets are rounded
@@ -62,19 +62,19 @@ def test_nothing_left_waits_for_the_reset_and_then_sends_nearly_all_at_once() ->
 
 def test_requests_on_their_way_count_as_sent() -> None:
     quota = Quota(64)
-    quota.read(told(5, "1m"), 0.0, 3, 100)
+    quota.read(limit(5, "1m"), 0.0, 3, 100)
     for _ in range(2):
         assert quota.opens_at(0.0, 3) == 0.0
         quota.sent()
     assert quota.opens_at(0.0, 5) == 60.0
-    quota.read(told(4, "1m"), 1.0, 0, 100)  # all are answered: what it says is so
+    quota.read(limit(4, "1m"), 1.0, 0, 100)  # all are answered: what it says is so
     assert quota.opens_at(1.0, 0) == 1.0
 
 
 def test_an_older_answer_does_not_bring_back_what_is_used() -> None:
     quota = Quota(2)
-    quota.read(told(3, "1s"), 0.0, 1, 100)
-    quota.read(told(9, "1s"), 0.0, 1, 100)  # answered earlier, arrived later; more than 2 cannot have overtaken it
+    quota.read(limit(3, "1s"), 0.0, 1, 100)
+    quota.read(limit(9, "1s"), 0.0, 1, 100)  # answered earlier, arrived later; more than 2 cannot have overtaken it
     sent = 0
     while quota.opens_at(0.0, 1) == 0.0:
         quota.sent()
@@ -84,13 +84,13 @@ def test_an_older_answer_does_not_bring_back_what_is_used() -> None:
 
 def test_tokens_that_do_not_suffice_for_the_next_request_wait_too() -> None:
     quota = Quota(64)
-    quota.read(told(99, "6m0s", "tokens"), 0.0, 0, 100)
+    quota.read(limit(99, "6m0s", "tokens"), 0.0, 0, 100)
     assert quota.opens_at(0.0, 0) == 300.0
-    quota.read(told(100, "6m0s", "tokens"), 1.0, 0, 100)
+    quota.read(limit(100, "6m0s", "tokens"), 1.0, 0, 100)
     assert quota.opens_at(1.0, 0) == 1.0
 
 
-@pytest.mark.parametrize("headers", [told(0, "soon"), {"x-ratelimit-remaining-requests": "-1"}, told(10**30, "1s")])
+@pytest.mark.parametrize("headers", [limit(0, "soon"), {"x-ratelimit-remaining-requests": "-1"}, limit(10**30, "1s")])
 def test_odd_headers_are_passed_over(headers: dict[str, str]) -> None:
     quota = Quota(64)
     quota.read(headers, 0.0, 0, 100)

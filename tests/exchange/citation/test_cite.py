@@ -45,7 +45,7 @@ def copied(folder: CiteResult, tmp_path: Path) -> Path:
     return shutil.copytree(folder.path, tmp_path / "appendix")
 
 
-def told(result: VerifyResult) -> list[tuple[str, str, str]]:
+def findings_of(result: VerifyResult) -> list[tuple[str, str, str]]:
     return [(each.kind, each.what, each.which) for each in result.findings]
 
 
@@ -109,7 +109,7 @@ def test_a_changed_byte_is_told_with_its_file(copied: Path) -> None:
         found = verify_folder(copied)
         assert found.exit_code == 1
         if name != CHECKSUMS:  # of which a line no longer is its file's
-            assert told(found) == [("changed", "file", name)]
+            assert findings_of(found) == [("changed", "file", name)]
         (copied / name).write_bytes(content)
 
 
@@ -118,7 +118,7 @@ def test_files_that_come_and_go_are_told(copied: Path) -> None:
     (copied / "data/more.csv").write_text("a,b\n")
     (copied / "cards/tasks.json").rename(copied / "tasks.json")
     (copied / "cards/tasks.json").symlink_to("../tasks.json")
-    assert told(verify_folder(copied)) == [
+    assert findings_of(verify_folder(copied)) == [
         ("changed", "file", "cards/tasks.json"),
         ("added", "file", "data/more.csv"),
         ("gone", "file", "methods.md"),
@@ -130,20 +130,20 @@ def test_a_changed_file_with_its_checksum_is_not_what_the_rows_say(copied: Path)
     text = (copied / "methods.md").read_text()
     (copied / "methods.md").write_text(text.replace("We measured", "We hardly measured"))
     listed_anew(copied)
-    assert told(verify_folder(copied)) == [("changed", "file", "methods.md")]
+    assert findings_of(verify_folder(copied)) == [("changed", "file", "methods.md")]
     manifest = re.sub('"code": "[0-9a-f]*"', '"code": "0"', (copied / "manifest.json").read_text())
     (copied / "manifest.json").write_text(manifest)
     listed_anew(copied)
     found = verify_folder(copied)
     assert found.exit_code == 3
-    assert told(found) == [("unsealed", "file", "manifest.json"), ("unsealed", "file", "methods.md")]
+    assert findings_of(found) == [("unsealed", "file", "manifest.json"), ("unsealed", "file", "methods.md")]
 
 
 def test_what_was_put_beside_the_copy_is_told(copied: Path) -> None:
     (copied / "warehouse/published/audit.duckdb.wal").touch()
     (copied / "warehouse/published/report.html").write_text("<p>Sensitivity 0.0</p>")
     listed_anew(copied)
-    assert told(verify_folder(copied)) == [
+    assert findings_of(verify_folder(copied)) == [
         ("changed", "file", "warehouse/published/audit.duckdb.wal"),
         ("changed", "file", "warehouse/published/report.html"),
     ]
@@ -175,10 +175,10 @@ def test_a_macro_stands_in_for_no_function_that_verifies(copied: Path, folder: C
 def test_a_lock_holds_nothing_and_a_deep_manifest_is_no_defect(copied: Path) -> None:
     (copied / "warehouse/audit.duckdb.lock").write_text("a text")
     listed_anew(copied)
-    assert told(verify_folder(copied)) == [("changed", "file", "warehouse/audit.duckdb.lock")]
+    assert findings_of(verify_folder(copied)) == [("changed", "file", "warehouse/audit.duckdb.lock")]
     (copied / "manifest.json").write_text("[" * 100_000)
     listed_anew(copied)
-    assert {kind for kind, _, _ in told(verify_folder(copied))} == {"unsealed"}
+    assert {kind for kind, _, _ in findings_of(verify_folder(copied))} == {"unsealed"}
 
 
 def test_what_the_folder_verifies_is_what_lies_beside_it(copied: Path) -> None:

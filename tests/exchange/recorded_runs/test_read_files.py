@@ -1128,8 +1128,8 @@ def test_the_word_for_the_end_of_an_answer_becomes_openais_and_an_error_is_no_an
     read = read_recordings([write(tmp_path / "a.jsonl", *rows)])
     assert read.frame["finish_reason"].to_list() == list(words.values())
     assert read.frame["completion"].to_list() == ["ye"] * 8 + [None] * 2
-    told = f"{tmp_path / 'a.jsonl'}: 2 answers ended by ABORT, error, which is an error, and have no answer"
-    assert told in read.notes
+    note = f"{tmp_path / 'a.jsonl'}: 2 answers ended by ABORT, error, which is an error, and have no answer"
+    assert note in read.notes
     one = read_recordings([write(tmp_path / "b.jsonl", {**rows[0], "finish_reason": None})])
     assert one.frame["completion"].to_list() == ["ye"]
 

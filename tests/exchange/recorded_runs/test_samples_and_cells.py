@@ -231,7 +231,7 @@ def test_wordings_with_names_are_numbered(tmp_path: Path, names: list[str], numb
 
 def test_the_original_of_named_wordings_is_the_first(tmp_path: Path) -> None:
     named = (("para", "false"), ("base", "true"))
-    rows = [row for name, told in named for row in rows_of(variant_index=name, is_original=told)]
+    rows = [row for name, is_original in named for row in rows_of(variant_index=name, is_original=is_original)]
     _, warehouse = taken(tmp_path, rows, labels=("yes", "no"))
     found = warehouse.read("select variant_index, instruction, is_original from raw.prompt_variants order by all")
     assert [tuple(row.values()) for row in found] == [(0, "base", True), (1, "para", False)]

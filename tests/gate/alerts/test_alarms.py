@@ -59,7 +59,7 @@ def gate(rule: str = "sensitivity_high <= 0.2", **parts: object) -> Problem:
     return Problem(kind="gate", measure=rule, summary="sensitivity_high 0.31 > 0.2", **{"model_id": "gpt"} | parts)
 
 
-def opened(finding: Problem, night: int = 4, *, is_untold: bool = False) -> Alarm:
+def opened(finding: Problem, night: int = 4, *, is_unsent: bool = False) -> Alarm:
     at = FIRST + timedelta(days=night - 1)
     name = f"alarm {finding.key} {night}"
     return Alarm(
@@ -70,7 +70,7 @@ def opened(finding: Problem, night: int = 4, *, is_untold: bool = False) -> Alar
         reason=finding.reason,
         since=at,
         raised_at=at + timedelta(hours=1),
-        is_untold=is_untold,
+        is_unsent=is_unsent,
     )
 
 
@@ -277,7 +277,7 @@ def row(**columns: object) -> RunsCompared:
     return figure(RunsCompared, **COLUMNS | columns)
 
 
-def told(since: int | None = 3, **columns: object) -> NightFigure:
+def in_alarm(since: int | None = 3, **columns: object) -> NightFigure:
     """A figure of a night, whose alarm began so."""
     began = {"since_run_id": None if since is None else run(since), "normal_run_id": run(2)}
     return figure(NightFigure, **COLUMNS | began | columns)
@@ -292,9 +292,9 @@ def test_what_is_below_a_baseline_is_a_problem() -> None:
 
 def test_what_is_worse_than_on_normal_nights_is_known_by_the_first_night_of_its_alarm() -> None:
     rows = [
-        told(),
-        told(None, measure="sensitivity", verdict="suspect"),
-        told(measure="pss_inter", verdict="none_shown"),
+        in_alarm(),
+        in_alarm(None, measure="sensitivity", verdict="suspect"),
+        in_alarm(measure="pss_inter", verdict="none_shown"),
     ]
     findings, recheck = problems_of_night(rows, [])
     assert findings == [drop(base=3)]
@@ -306,20 +306,20 @@ def test_what_is_worse_than_on_normal_nights_is_known_by_the_first_night_of_its_
 
 def test_an_alarm_that_became_much_worse_is_told_anew_and_is_over_once() -> None:
     before = opened(drop(base=3))
-    findings, recheck = problems_of_night([told(worse_since_run_id=run(7))], [before])
+    findings, recheck = problems_of_night([in_alarm(worse_since_run_id=run(7))], [before])
     settled = changes([before], findings, recheck)
     assert [(found.base_run_id, found in settled.news) for found in settled.raised] == [(run(7), True)]
     assert [(item.alarm, item.reason, item.is_news) for item in settled.recovered] == [(before, "worse since", False)]
     worse = opened(drop(base=7), 7)
-    later, recheck = problems_of_night([told(worse_since_run_id=run(7))], [worse])
+    later, recheck = problems_of_night([in_alarm(worse_since_run_id=run(7))], [worse])
     assert not changes([worse], later, recheck).raised
-    over, recheck = problems_of_night([told(worse_since_run_id=run(7), verdict="none_shown")], [worse])
+    over, recheck = problems_of_night([in_alarm(worse_since_run_id=run(7), verdict="none_shown")], [worse])
     assert [item.is_news for item in changes([worse], over, recheck).recovered] == [True]
 
 
 def test_an_alarm_whose_measure_is_in_none_any_more_was_accepted() -> None:
     old, other = opened(drop(base=3)), opened(drop(base=3, model_id="llama"))
-    _, recheck = problems_of_night([told(None, verdict="none_shown")], [old, other])
+    _, recheck = problems_of_night([in_alarm(None, verdict="none_shown")], [old, other])
     assert recheck == {old.key.place: "accepted"}  # of the other model nothing is known tonight
 
 
@@ -343,8 +343,8 @@ def test_a_night_that_is_mended_is_no_regression() -> None:
 
 
 def test_a_message_says_first_what_the_graver_of_two_measures_is() -> None:
-    longer = told(measure="answer_length", verdict="changed", base=log(27), candidate=log(42), reason="tonight")
-    worse = told(
+    longer = in_alarm(measure="answer_length", verdict="changed", base=log(27), candidate=log(42), reason="tonight")
+    worse = in_alarm(
         reason="worse than since 12 Nov: tonight",
         moved_gold_label="a",
         moved_label="b",
@@ -502,7 +502,7 @@ def test_nights_without_a_run_are_one_alarm(warehouse: Path) -> None:
             "insert into raw.notifications values (?, 'n', 'unmeasured', 'sent', 1, null, now()::timestamp)", ["1" * 32]
         )
     second = settle(Warehouse(warehouse), "nightly", "2" * 32, [blind], {})
-    assert (second.news, [item.alarm.is_untold for item in second.standing]) == ((), [False])
+    assert (second.news, [item.alarm.is_unsent for item in second.standing]) == ((), [False])
     assert [item.is_news for item in settle(Warehouse(warehouse), "nightly", run(5), [], {}).recovered] == [True]
 
 
@@ -544,7 +544,7 @@ def test_an_alarm_whose_message_reached_nobody_is_told_the_next_night(warehouse:
     settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3)], {})
     still = verdicts(drop(base=3), "regressed")
     (quiet,) = settle(Warehouse(warehouse), "nightly", run(5), [], still).standing
-    assert not quiet.alarm.is_untold  # nobody was to be told
+    assert not quiet.alarm.is_unsent  # nobody was to be told
     with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.notifications values (?, 'n', 'regression', 'intended', 1, null, now()::timestamp)",
@@ -689,7 +689,7 @@ def test_a_night_of_everything_fits_one_screen() -> None:
     ]
     findings += [gate(f"rule {n} <= 0", model_id=None) for n in range(40)]
     findings += [Problem(kind="unmeasured", measure=f"rule {n}", summary="s" * 999) for n in range(40)]
-    stands = [opened(drop(base=2, model_id=f"old {n}"), is_untold=n % 2 == 0) for n in range(30)]
+    stands = [opened(drop(base=2, model_id=f"old {n}"), is_unsent=n % 2 == 0) for n in range(30)]
     still = {alarm.key.place: "regressed" for alarm in stands}
     message = compose(night(4), changes(stands, findings, still))
     assert message is not None

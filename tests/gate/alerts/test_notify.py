@@ -66,14 +66,14 @@ def kept(warehouse: Path) -> list[tuple[str, int, str | None]]:
     return [(row["state"], row["n_targets"], row["error"]) for row in rows]
 
 
-def tell(warehouse: Path, *targets: str) -> str:
+def send(warehouse: Path, *targets: str) -> str:
     return notify(Warehouse(warehouse), RUN, "regression", MESSAGE, settings_for(*targets), Progress())
 
 
 # ------------------------------------------------------------ messages
 def test_a_message_arrives_as_it_is_and_once(warehouse: Path, server: RunningWebhooks) -> None:
-    assert tell(warehouse, server.target("/ok/a", TOKEN)) == "sent"
-    assert tell(warehouse, server.target("/ok/a", TOKEN)) == "told"  # the night resumed
+    assert send(warehouse, server.target("/ok/a", TOKEN)) == "sent"
+    assert send(warehouse, server.target("/ok/a", TOKEN)) == "told"  # the night resumed
     (request,) = server.requests
     assert request.method == "POST"
     assert request.json() == {
@@ -103,10 +103,10 @@ def test_another_kind_of_the_same_night_is_another_message(warehouse: Path, serv
 
 
 def test_what_was_only_intended_is_sent_again(warehouse: Path, server: RunningWebhooks) -> None:
-    tell(warehouse, server.target("/ok/a"))
+    send(warehouse, server.target("/ok/a"))
     with Warehouse(warehouse).write() as con:  # killed between the two
         con.execute("delete from raw.notifications where state = 'sent'")
-    assert tell(warehouse, server.target("/ok/a")) == "sent"
+    assert send(warehouse, server.target("/ok/a")) == "sent"
     assert len(server.requests) == 2
 
 
@@ -125,7 +125,7 @@ def test_bad_targets_cost_a_warning_and_no_other_target(
         "/garbage": "could not be reached",
         "/close": "could not be reached",
     }
-    assert tell(warehouse, *(server.target(f"{path}/{TOKEN}", TOKEN) for path in bad), server.target("/ok/a")) == "sent"
+    assert send(warehouse, *(server.target(f"{path}/{TOKEN}", TOKEN) for path in bad), server.target("/ok/a")) == "sent"
     assert sorted(request.path for request in server.requests) == sorted(
         ["/ok/a", *(f"{path}/{TOKEN}" for path in bad)]
     )
@@ -146,7 +146,7 @@ def test_garbage_is_no_target(warehouse: Path, server: RunningWebhooks, capsys: 
         "\x1b[31m",
         "mailto://",
     ]
-    assert tell(warehouse, server.target("/ok/a"), *garbage) == "sent"
+    assert send(warehouse, server.target("/ok/a"), *garbage) == "sent"
     assert [request.path for request in server.requests] == ["/ok/a"]
     said = capsys.readouterr().err
     assert said.startswith(
@@ -158,9 +158,9 @@ def test_garbage_is_no_target(warehouse: Path, server: RunningWebhooks, capsys: 
 def test_all_targets_down_is_failed_and_tried_again_by_the_next_start(
     warehouse: Path, server: RunningWebhooks, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert tell(warehouse, f"json://127.0.0.1:{unused_port()}/{TOKEN}") == "failed"
+    assert send(warehouse, f"json://127.0.0.1:{unused_port()}/{TOKEN}") == "failed"
     assert "target 1 (JSON) could not be reached" in capsys.readouterr().err
-    assert tell(warehouse, server.target("/ok/a")) == "sent"
+    assert send(warehouse, server.target("/ok/a")) == "sent"
     assert [state for state, _, _ in kept(warehouse)] == ["intended", "failed", "intended", "sent"]
 
 
@@ -170,7 +170,7 @@ def test_a_target_without_end_is_given_up_and_its_process_ended(
 ) -> None:
     monkeypatch.setattr(notifying, "SECONDS", 8.0)
     began = time.monotonic()
-    assert tell(warehouse, server.target(path), server.target("/ok/a")) == "sent"
+    assert send(warehouse, server.target(path), server.target("/ok/a")) == "sent"
     assert time.monotonic() - began < 8 + 4
     assert len(server.of("/ok/a")) == 1
     error = kept(warehouse)[-1][2]
@@ -183,7 +183,7 @@ def test_a_target_without_end_is_given_up_and_its_process_ended(
 
 def test_what_no_warehouse_can_keep_is_told_all_the_same(tmp_path: Path, server: RunningWebhooks) -> None:
     (tmp_path / "audit.duckdb").write_text("no warehouse")
-    assert tell(tmp_path / "audit.duckdb", server.target("/ok/a")) == "sent"
+    assert send(tmp_path / "audit.duckdb", server.target("/ok/a")) == "sent"
     assert len(server.requests) == 1
 
 
@@ -357,13 +357,13 @@ def test_a_secret_is_in_no_row_file_log_line_or_process(
     assert "PROMPTAUDIT_HEARTBEAT_URL: answered 404" in said
     assert any("promptaudit.gate.alerts.deliver" in line for line in lines)
     assert len(server.of(f"/ok/{TOKEN}")) == 1  # the secret is in use
-    told = "\n".join([said, *lines])
+    written = "\n".join([said, *lines])
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert warehouse in files
     with Warehouse(warehouse).write() as con:
         con.execute("force checkpoint")
     for secret in (TOKEN, TOKEN[:8], TOKEN[4:]):
-        assert secret not in told
+        assert secret not in written
         for path in files:
             assert secret.encode() not in path.read_bytes(), path
 

@@ -36,7 +36,7 @@ with_lineage = functools.partial(promptaudit, PROMPTAUDIT_LINEAGE="on")
 
 
 @dataclass(frozen=True)
-class Told:
+class Sent:
     """A folder with a run, what was told of it, and who was told it."""
 
     folder: Path
@@ -58,7 +58,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def sent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sent]:
     folder = tmp_path_factory.mktemp("told")
     rows = [row for row in ordinary_rows(8, 3) if row["model"] in MODELS and row["strategy"] == "simple"]
     rows = [row for row in rows if row["task"] == "colours"]
@@ -83,49 +83,49 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
             run = ended.json()["audit_run_id"]
             ended = with_lineage(folder, "compare", *MODELS)
             assert ended.code == 0, ended.err
-        yield Told(folder, run, server)
+        yield Sent(folder, run, server)
 
 
-def test_every_event_is_as_the_specification_asks(told: Told) -> None:
-    events = told.events()
+def test_every_event_is_as_the_specification_asks(sent: Sent) -> None:
+    events = sent.events()
     assert len(events) > 160
     assert [problem for each in events for problem in problems(each)] == []
 
 
-def test_the_receiver_got_what_the_file_has(told: Told) -> None:
-    received = told.server.of("/ok/lineage")
-    assert len(received) == len(told.server.requests)
+def test_the_receiver_got_what_the_file_has(sent: Sent) -> None:
+    received = sent.server.of("/ok/lineage")
+    assert len(received) == len(sent.server.requests)
     assert {request.headers["Authorization"] for request in received} == {f"Bearer {KEY}"}
 
     def as_text(events: list[Event]) -> list[str]:
         return sorted(json.dumps(each, sort_keys=True) for each in events)
 
-    assert as_text([request.json() for request in received]) == as_text(told.events())
+    assert as_text([request.json() for request in received]) == as_text(sent.events())
 
 
-def test_what_starts_ends_once_and_is_part_of_its_run(told: Told) -> None:
+def test_what_starts_ends_once_and_is_part_of_its_run(sent: Sent) -> None:
     states: dict[str, list[str]] = {}
-    for each in told.events():
+    for each in sent.events():
         states.setdefault(each["run"]["runId"], []).append(each["eventType"])
         if each["job"]["name"].startswith("run."):
             assert "parent" not in each["run"]["facets"]
         else:
             parent = each["run"]["facets"]["parent"]
             assert (parent["job"]["namespace"], parent["job"]["name"]) == ("promptaudit", "run.colours")
-            assert parent["run"]["runId"] == run_id_of(told.run)
+            assert parent["run"]["runId"] == run_id_of(sent.run)
     assert {tuple(found) for found in states.values()} == {("START", "COMPLETE")}
-    assert run_id_of(told.run) in states
+    assert run_id_of(sent.run) in states
 
 
-def test_the_graph_of_the_events_is_dbts(told: Told) -> None:
-    manifest = json.loads((told.warehouse.parent / "dbt" / "target" / "manifest.json").read_text())
+def test_the_graph_of_the_events_is_dbts(sent: Sent) -> None:
+    manifest = json.loads((sent.warehouse.parent / "dbt" / "target" / "manifest.json").read_text())
     names = {
         key: f"audit.{node['schema']}.{node['name']}" for key, node in (manifest["nodes"] | manifest["sources"]).items()
     }
     models = [key for key in manifest["nodes"] if key.startswith("model.")]
     expected = {(names[parent], names[key]) for key in models for parent in manifest["parent_map"][key]}
     drawn, n_outputs = set(), set()
-    for each in told.models():
+    for each in sent.models():
         (output,) = each["outputs"]
         n_outputs.add(output["name"])
         assert {dataset["namespace"] for dataset in (*each["inputs"], output)} == {PLACE}
@@ -134,8 +134,8 @@ def test_the_graph_of_the_events_is_dbts(told: Told) -> None:
     assert drawn == expected
 
 
-def test_columns_are_of_columns_of_the_inputs_as_trace_has_them(told: Told) -> None:
-    for each in told.models():
+def test_columns_are_of_columns_of_the_inputs_as_trace_has_them(sent: Sent) -> None:
+    for each in sent.models():
         (output,) = each["outputs"]
         _, schema, model = output["name"].split(".")
         fields = output["facets"]["columnLineage"]["fields"]
@@ -151,31 +151,31 @@ def test_columns_are_of_columns_of_the_inputs_as_trace_has_them(told: Told) -> N
         assert schema in ("staging", "intermediate", "marts")
 
 
-def test_sql_and_types_are_told(told: Told) -> None:
+def test_sql_and_types_are_told(sent: Sent) -> None:
     starts = {
         each["job"]["facets"]["dbt_node"]["unique_id"]: each
-        for each in told.events()
+        for each in sent.events()
         if each["eventType"] == "START" and "dbt_node" in each["job"]["facets"]
     }
     sql = starts["model.promptaudit.fct_sensitivity"]["job"]["facets"]["sql"]
     assert sql["dialect"] == "duckdb"
     assert "normalised_entropy(" in sql["query"]
-    (output,) = next(each for each in told.models() if each["outputs"][0]["name"] == "audit.marts.fct_p_tau")["outputs"]
+    (output,) = next(each for each in sent.models() if each["outputs"][0]["name"] == "audit.marts.fct_p_tau")["outputs"]
     types = {column["name"]: column["type"] for column in output["facets"]["schema"]["fields"]}
     assert types["p_tau"] == "DOUBLE"
 
 
-def test_landing_and_publication(told: Told) -> None:
-    ends = {each["job"]["name"]: each for each in told.events() if each["eventType"] == "COMPLETE"}
+def test_landing_and_publication(sent: Sent) -> None:
+    ends = {each["job"]["name"]: each for each in sent.events() if each["eventType"] == "COMPLETE"}
     landing = ends["land.colours"]
     (file,) = landing["inputs"]
     assert (file["namespace"], file["name"]) == ("file", "answers.parquet")
-    sha256 = hashlib.sha256((told.folder / "answers.parquet").read_bytes()).hexdigest()
+    sha256 = hashlib.sha256((sent.folder / "answers.parquet").read_bytes()).hexdigest()
     assert file["facets"]["version"]["datasetVersion"] == sha256
-    with duckdb.connect(str(told.warehouse), read_only=True) as con:
+    with duckdb.connect(str(sent.warehouse), read_only=True) as con:
         for table in landing["outputs"]:
             name = table["name"].removeprefix("audit.")
-            (n_rows,) = con.execute(f"select count(*) from {name} where audit_run_id = ?", [told.run]).fetchone() or (
+            (n_rows,) = con.execute(f"select count(*) from {name} where audit_run_id = ?", [sent.run]).fetchone() or (
                 0,
             )
             assert table["outputFacets"]["outputStatistics"]["rowCount"] == n_rows > 0
@@ -186,23 +186,23 @@ def test_landing_and_publication(told: Told) -> None:
     ]
     written = {each["name"] for each in ends["publish.colours"]["outputs"]}
     assert {"published/audit.duckdb", "published/marts/rpt_audit", "published/marts/fct_p_tau"} <= written
-    assert all((told.warehouse.parent / name).exists() for name in written)
+    assert all((sent.warehouse.parent / name).exists() for name in written)
     assert "audit.marts.rpt_audit" in {each["name"] for each in ends["publish.colours"]["inputs"]}
 
 
-def test_no_text_no_key_and_no_path_of_this_machine(told: Told) -> None:
-    texts = [request.body.decode() for request in told.server.requests]
+def test_no_text_no_key_and_no_path_of_this_machine(sent: Sent) -> None:
+    texts = [request.body.decode() for request in sent.server.requests]
     instructions = ("Name the colour of the thing", "which colour is meant")
-    for text in (SAID, KEY, *instructions, *TEXTS, str(told.folder), str(told.folder.parent), os.uname().nodename):
+    for text in (SAID, KEY, *instructions, *TEXTS, str(sent.folder), str(sent.folder.parent), os.uname().nodename):
         assert not [found for found in texts if json.dumps(text)[1:-1] in found], text
 
 
-def test_a_model_that_fails_is_told_without_its_message(told: Told, tmp_path: Path) -> None:
+def test_a_model_that_fails_is_told_without_its_message(sent: Sent, tmp_path: Path) -> None:
     broken = tmp_path / "audit.duckdb"
-    shutil.copy(told.warehouse, broken)
+    shutil.copy(sent.warehouse, broken)
     with duckdb.connect(str(broken)) as con:
         con.execute("alter table raw.tasks alter column refusal_pattern type integer using 1")
-    ended = with_lineage(tmp_path, "rebuild", told.run, "--warehouse", broken)
+    ended = with_lineage(tmp_path, "rebuild", sent.run, "--warehouse", broken)
     assert ended.code != 0
     events = [json.loads(line) for file in (tmp_path / "lineage").iterdir() for line in file.read_text().splitlines()]
     assert [problem for each in events for problem in problems(each)] == []
@@ -212,20 +212,20 @@ def test_a_model_that_fails_is_told_without_its_message(told: Told, tmp_path: Pa
     assert "Binder" not in json.dumps(events)
 
 
-def test_figures_change_only_with_the_columns_they_are_made_of(told: Told, tmp_path: Path) -> None:
+def test_figures_change_only_with_the_columns_they_are_made_of(sent: Sent, tmp_path: Path) -> None:
     changed = ("latency_ms", "prompt_tokens", "cost_usd")
-    with duckdb.connect(str(told.warehouse), read_only=True) as con:
-        before = _figures(con, told.run)
+    with duckdb.connect(str(sent.warehouse), read_only=True) as con:
+        before = _figures(con, sent.run)
     other = tmp_path / "audit.duckdb"
-    shutil.copy(told.warehouse, other)
+    shutil.copy(sent.warehouse, other)
     with duckdb.connect(str(other)) as con:
         con.execute(
             "update raw.predictions set latency_ms = 1 + 7 * repetition, prompt_tokens = 3 + repetition, cost_usd = 0.5"
         )
-    transform(Warehouse(other), [told.run], "up_to_formats")
-    transform(Warehouse(other), [told.run], "after_formats")
+    transform(Warehouse(other), [sent.run], "up_to_formats")
+    transform(Warehouse(other), [sent.run], "after_formats")
     with duckdb.connect(str(other), read_only=True) as con:
-        after = _figures(con, told.run)
+        after = _figures(con, sent.run)
     differ = {name for name in before if before[name] != after[name]}
     of_them = {
         (mart, column)

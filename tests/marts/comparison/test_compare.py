@@ -176,13 +176,13 @@ def test_another_label_set_is_not_comparable_and_says_so(folder: Path) -> None:
 
 
 def test_what_came_out_is_told_though_its_page_cannot_be_written(folder: Path) -> None:
-    told = promptaudit(folder, "compare", "latest~1")
+    earlier = promptaudit(folder, "compare", "latest~1")
     failing = "promptaudit.report.comparison_page.page.write_if_possible"
     with mock.patch(failing, side_effect=WarehouseError("no room is left")):
         ended = promptaudit(folder, "compare", "latest~1")
     assert ended.code == 2
     assert ended.one_line().endswith("no room is left")
-    assert ended.out.splitlines() == told.out.splitlines()[:-1]
+    assert ended.out.splitlines() == earlier.out.splitlines()[:-1]
 
 
 def test_what_is_published_needs_no_warehouse_and_what_is_not_says_what_it_waits_for(

@@ -22,7 +22,7 @@ def plan(folder: Path, *options: str | float, code: int = 0) -> Ended:
     return ended
 
 
-def told(folder: Path, *options: str | float) -> Any:
+def planned(folder: Path, *options: str | float) -> Any:
     return plan(folder, *options, "--json").json()
 
 
@@ -37,7 +37,7 @@ def forty(tmp_path: Path) -> PlannedAnswers:
 
 
 def test_without_a_run_answers_vary_as_much_as_they_can(forty: PlannedAnswers) -> None:
-    few = told(forty.folder, 0.1)
+    few = planned(forty.folder, 0.1)
     assert (few["audit_run_id"], few["measure"], few["n_samples"], few["var_cell"]) == (None, "micro_f1", 40, 0.25)
     assert (few["n_comparisons"], few["min_effect"], few["notes"]) == (8, 0.02, [])
     assert [row["n_wordings"] for row in few["differences"]] == [5, 8, 12, 20, 30, 60]
@@ -79,23 +79,23 @@ def test_a_run_or_import_of_the_rows_says_what_cells_vary(forty: PlannedAnswers,
     world = World(samples=0.28, wordings=0.03, cells=0.05, mean=0.5)
     answers = forty.add("r1", {"calm": world}, n=40, q=6)["calm"]
     forty.sql(f"update marts.dim_audit_runs set origin = '{origin}'")
-    few = told(forty.folder, 0.1)
+    few = planned(forty.folder, 0.1)
     found = components_of(answers)
     assert few["audit_run_id"] == "r1"
     assert few["var_cell"] == pytest.approx(found.of_a_cell(1), rel=0.01)
     assert few["var_cell"] < 0.25
-    assert few["differences"][0]["detectable_difference"] < told_at_worst(5)
+    assert few["differences"][0]["detectable_difference"] < detectable_at_worst(5)
     assert "that vary as in run r1 (variance 0." in plan(forty.folder, 0.1).out
 
 
-def told_at_worst(q: int) -> float:
+def detectable_at_worst(q: int) -> float:
     error = (2 * 0.25 / (40 * q)) ** 0.5
     return float(next(d for d in np.arange(0.02, 1, 0.001) if found_in_nine_of_ten(d, error, q - 1, 8) >= 0.9))
 
 
 def test_a_run_that_tells_nothing_of_cells_is_named(forty: PlannedAnswers) -> None:
     forty.add("r1", {"calm": World()}, n=12, q=6)
-    few = told(forty.folder, 0.1)
+    few = planned(forty.folder, 0.1)
     assert (few["audit_run_id"], few["var_cell"]) == (None, 0.25)
     (note,) = few["notes"]
     assert note == (
@@ -109,7 +109,7 @@ def test_sensitivity_needs_a_run(forty: PlannedAnswers) -> None:
     assert line.startswith("DataError: 40 samples are too few for a pilot")
     assert line.endswith("`promptaudit run a`")
     forty.add("r1", {"calm": World()}, n=40, q=6)
-    few = told(forty.folder, 0.5, "--measure", "sensitivity")
+    few = planned(forty.folder, 0.5, "--measure", "sensitivity")
     assert (few["audit_run_id"], few["if_samples_move"]) == ("r1", None)
     assert [row["n_wordings"] for row in few["differences"]] == [12, 20, 30, 60]
 

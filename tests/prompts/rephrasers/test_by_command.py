@@ -55,8 +55,8 @@ def test_it_is_told_what_is_wanted_and_runs_in_a_copy_of_the_registry_folder(
         "print('loading', file=sys.stderr)\nopen('kept', 'w')\n"
         "print(json.dumps([sys.stdin.read(), os.getcwd(), *os.listdir('..'), *sys.argv[1:]]))"
     )
-    told, folder, *words = asked(opened(tmp_path, script, "--fast", "$HOME; a b"))
-    assert told == '{"task_id": "t", "instruction": "Sort it \\u2013 now.", "n": 2, "temperature": 0.5, "round": 1}\n'
+    sent, folder, *words = asked(opened(tmp_path, script, "--fast", "$HOME; a b"))
+    assert sent == '{"task_id": "t", "instruction": "Sort it \\u2013 now.", "n": 2, "temperature": 0.5, "round": 1}\n'
     assert words == ["r", "--fast", "$HOME; a b"]  # no shell has read them, and nothing lies beside the folder
     assert (Path(folder).name, Path(folder).parent == tmp_path) == ("r", False)
     assert [path.name for path in (tmp_path / "r").iterdir()] == ["reword"]
@@ -78,10 +78,10 @@ def test_it_is_given_the_variables_that_its_card_names_and_no_key(
         "import json, os\nprint(json.dumps([f'{k}={v}' for k, v in os.environ.items()]))\n"
     )
     names = ["HF_HOME", "A_KEY", "PYTHONPATH", "NOT_SET"]
-    told = dict(line.split("=", 1) for line in asked(of_command(tmp_path, sys.executable, "all.py", environment=names)))
-    assert told["HF_HOME"] == "/models"
-    assert told["PATH"] == "/usr/bin:/bin"
-    assert told.keys() <= {"HF_HOME", *BASE, *PYTHON}
+    seen = dict(line.split("=", 1) for line in asked(of_command(tmp_path, sys.executable, "all.py", environment=names)))
+    assert seen["HF_HOME"] == "/models"
+    assert seen["PATH"] == "/usr/bin:/bin"
+    assert seen.keys() <= {"HF_HOME", *BASE, *PYTHON}
 
 
 HELPER = "WORDS = ['honest']\n"

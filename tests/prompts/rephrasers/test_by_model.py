@@ -93,8 +93,8 @@ def test_the_sampling_temperature_stops_at_two(temperature: float | None, sample
 
 
 def test_the_prompt_asks_for_more_freedom_step_by_step() -> None:
-    told = [freedom(temperature) for temperature in (0, 0.3, 0.31, 1, 1.01, 2, 2.01, 3.5, 3.51, 5)]
-    steps = [sentence.partition(" On a scale")[0] for sentence in told]
+    sentences = [freedom(temperature) for temperature in (0, 0.3, 0.31, 1, 1.01, 2, 2.01, 3.5, 3.51, 5)]
+    steps = [sentence.partition(" On a scale")[0] for sentence in sentences]
     assert steps == [sentence for sentence in dict.fromkeys(steps) for _ in range(2)]
     assert len(set(steps)) == 5
     assert freedom(None) == freedom(1.5).partition(" On a scale")[0]

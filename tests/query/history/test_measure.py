@@ -18,7 +18,7 @@ from promptaudit.query.history.terminal import line as line_of
 from promptaudit.registry.errors import UsageError, WarehouseError
 from promptaudit.system.display.encode import encoded
 from promptaudit.warehouse import Warehouse
-from tests.support.imported_nights import AUDIT, FIRST, Verdict, change, fresh, tell
+from tests.support.imported_nights import AUDIT, FIRST, Verdict, change, fresh, land_verdicts
 from tests.support.published_copy import table
 
 Figures = st.lists(st.none() | st.floats(-10, 10), max_size=40)
@@ -206,7 +206,7 @@ def test_a_sample_that_is_lost_keeps_no_nights_apart(tmp_path_factory: pytest.Te
 def test_verdicts_are_of_the_night_and_its_measure(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 5)
     small = "harbour-small"
-    tell(
+    land_verdicts(
         warehouse,
         runs,
         [
@@ -228,7 +228,7 @@ def test_verdicts_are_of_the_night_and_its_measure(tmp_path_factory: pytest.Temp
 def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 5)
     small = "harbour-small"
-    tell(
+    land_verdicts(
         warehouse,
         runs,
         [
@@ -266,7 +266,7 @@ def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_f
 def test_over_all_strategies_the_gravest_verdict_counts(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory)
     measure = "accuracy:label_match"
-    tell(
+    land_verdicts(
         warehouse,
         runs,
         [
@@ -342,7 +342,7 @@ def test_names_are_neither_markup_nor_control_at_any_width(
         f"update marts.rpt_audit set model_id = '{hostile.replace(chr(39), chr(39) * 2)}' || chr(27) || '[2J' "
         "where model_id = 'harbour-small'",
     )
-    tell(warehouse, runs, [Verdict(2, "harbour-large", "regressed", "[red]\x1b[2J because\x00")])
+    land_verdicts(warehouse, runs, [Verdict(2, "harbour-large", "regressed", "[red]\x1b[2J because\x00")])
     named = hostile + "\x1b[2J"
     assert {row["model_id"] for row in rows_of(history(Warehouse(warehouse), "micro_f1", model=named))} == {named}
     text = printed(history(Warehouse(warehouse), "sensitivity"), width)

@@ -126,11 +126,11 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
         *(prompt_variants, accuracy_by_variant, stability_by_wording, sensitivity, sensitivity_by_class),
         *(measures_by_wordings, stability_across_tasks, stability_by_model),
     )
-    told = [*(section.finding(of) for section in of_sections), of_samples(of), *heat(of).notes]
-    assert all("prompt" in sentence for sentence in told), told
-    assert not any("wording" in sentence for sentence in told), told
-    assert told[0] == "1 of 2 prompts costs m, t, s more than 0.1 of the original's accuracy"
-    assert told[3] == "17 of 20 samples change their label with the prompt for m, t, s"
+    sentences = [*(section.finding(of) for section in of_sections), of_samples(of), *heat(of).notes]
+    assert all("prompt" in sentence for sentence in sentences), sentences
+    assert not any("wording" in sentence for sentence in sentences), sentences
+    assert sentences[0] == "1 of 2 prompts costs m, t, s more than 0.1 of the original's accuracy"
+    assert sentences[3] == "17 of 20 samples change their label with the prompt for m, t, s"
 
 
 def test_models_by_chance_are_not_the_worst_of_others() -> None:

@@ -20,7 +20,7 @@ from promptaudit.report.sections.nights import MOST_BLOCKS, domains, drawn_measu
 from promptaudit.system.display.figures import ranged
 from promptaudit.warehouse import Warehouse
 from tests.report.test_page import Seen
-from tests.support.imported_nights import Verdict, change, fresh, tell
+from tests.support.imported_nights import Verdict, change, fresh, land_verdicts
 
 pytestmark = pytest.mark.slow
 
@@ -127,7 +127,7 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
     warehouse, runs = fresh(tmp_path_factory, 4)
     plain = section(warehouse, runs[-1]).blocks[1]
     assert plain.findings == []
-    tell(
+    land_verdicts(
         warehouse,
         runs,
         [
@@ -156,7 +156,7 @@ def test_what_the_comparison_said_is_marked_and_told(tmp_path_factory: pytest.Te
 
 def test_the_normal_band_and_what_people_said_are_drawn(tmp_path_factory: pytest.TempPathFactory) -> None:
     warehouse, runs = fresh(tmp_path_factory, 4)
-    tell(warehouse, runs, [Verdict(night, "harbour-small", "none_shown", "noise") for night in (2, 3)])
+    land_verdicts(warehouse, runs, [Verdict(night, "harbour-small", "none_shown", "noise") for night in (2, 3)])
     plain = section(warehouse, runs[-1]).blocks[1]
     change(
         warehouse,
@@ -186,7 +186,7 @@ def test_beyond_the_room_groups_with_something_to_tell_come_first(tmp_path_facto
         "insert into marts.rpt_audit select found.* replace (model_id || ' ' || place as model_id) "
         "from marts.rpt_audit as found cross join range(1, 4) as places (place) where task_id = 'colours'",
     )
-    tell(warehouse, runs, [Verdict(1, "harbour-small 3", "regressed", "why")])
+    land_verdicts(warehouse, runs, [Verdict(1, "harbour-small 3", "regressed", "why")])
     found = section(warehouse, runs[1])
     # two tasks' pairs of colours in two parts each, and eight of moods: twelve groups
     assert len(found.blocks) == MOST_BLOCKS == 8
@@ -214,7 +214,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "</li><img src=x onerror=alert(2)>\x00 why",
         strategy="</svg><i onclick=alert(4)>{{7*7}}",
     )
-    tell(warehouse, runs, [said])
+    land_verdicts(warehouse, runs, [said])
     page = warehouse.with_name("nights.html")
     page.write_text(render(gather(Warehouse(warehouse), runs[-1])), encoding="utf-8")
     return page

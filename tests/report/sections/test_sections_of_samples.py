@@ -144,12 +144,12 @@ def test_more_labels_than_colours_share_one() -> None:
     row = {**of, "sensitivity": 0.9, "mean_consistency": None, "roles": ["most"], "place": 1}
     shares = [0.1] * 5 + [0.04] * 10 + [0.1]
     labels = [*(f"l{place}" for place in range(15)), None]
-    told = [
+    rows = [
         {**row, "label": label, "label_index": -1 if label is None else place, "p_tau": p}
         for place, (label, p) in enumerate(zip(labels, shares, strict=True))
     ]
     card = {"task_id": "t", "model_id": "m", "strategy": "s", "n_landed": 9, "n_variants": 9, "n_variants_breaking": 0}
-    found = report_data(scorecard=[card], label_distributions=told)
+    found = report_data(scorecard=[card], label_distributions=rows)
     block = block_of(label_distributions.drawn(found, Room(found)), "t")
     assert [colour for colour, _ in block.legend] == [*charts_of_samples.LABELS, "muted", "line"]
     assert [meaning for _, meaning in block.legend][-2:] == ["N/A", "other labels"]

@@ -59,14 +59,14 @@ def test_the_worst_wording_is_named_with_what_is_said_of_it(ordinary: Reported) 
         wording=Wording(prompt_variant_id="v", name="wording 6", is_original=False, instruction=None),
         said="breaks, 0.120 against 0.810 of the others",
     )
-    for wording, told in (
+    for wording, ending in (
         (broken, "; its worst prompt is wording 6: breaks, 0.120 against 0.810 of the others"),
         (WorstWording(wording=None, said="no wording is worse"), "; no wording is worse"),
     ):
         lines = closing_lines(
             dataclasses.replace(summary, worst=dataclasses.replace(summary.worst, wording=wording)), 80
         )
-        assert told in " ".join(" ".join(lines).split())
+        assert ending in " ".join(" ".join(lines).split())
 
 
 @pytest.mark.parametrize("is_typed", [True, False])

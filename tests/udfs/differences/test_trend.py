@@ -68,7 +68,7 @@ def test_what_has_no_line_or_no_interval() -> None:
 @pytest.mark.parametrize("cluster", [1, 4])
 @pytest.mark.parametrize("warmer", [0.0, 0.08])
 def test_a_fall_is_found_and_none_is_made_up(warmer: float, cluster: int) -> None:
-    rng, n_worlds, n, told = np.random.default_rng(8), 60, 40, 0
+    rng, n_worlds, n, n_found = np.random.default_rng(8), 60, 40, 0
     for _ in range(n_worlds):
         base = np.repeat(rng.normal(0, 1.5, (n // cluster, 3)), cluster, axis=0)
         answers = {}
@@ -77,8 +77,8 @@ def test_a_fall_is_found_and_none_is_made_up(warmer: float, cluster: int) -> Non
             shift, spread = rng.normal(0, noise, (6, 1, 3)), rng.gumbel(0, noise, (6, n, 3))
             answers[at] = (base + shift + spread).argmax(axis=2)
         found = trend(answers, cluster)
-        told += found.p_value <= 0.05 and (warmer == 0 or found.difference < 0)
+        n_found += found.p_value <= 0.05 and (warmer == 0 or found.difference < 0)
     if warmer:
-        assert told >= n_worlds / 2
+        assert n_found >= n_worlds / 2
     else:
-        assert told <= binom.ppf(0.9999, n_worlds, 0.05)
+        assert n_found <= binom.ppf(0.9999, n_worlds, 0.05)

@@ -206,10 +206,10 @@ def test_answers_that_are_kept_have_their_noise_between_prompts() -> None:
     """Of 100 runs in which nothing moves a kind was told in one; by the noise of repetitions in .98 of them."""
     kept = {"temperature": 0.7, "is_kept": True}
     nothing = rates(World(strengths=(0, 0, 0, 0), **kept), 60, 4, 40)
-    assert nothing.told.sum() <= 0.1
+    assert nothing.moving.sum() <= 0.1
     first = rates(World(strengths=(1.5, 0, 0), **kept), 200, 8, 15)
     assert first.named[0] >= 0.9
-    assert first.told[1:].sum() <= 0.1
+    assert first.moving[1:].sum() <= 0.1
 
 
 def test_noise_between_prompts_is_the_least_disagreement() -> None:

@@ -106,15 +106,15 @@ def test_the_gap_of_the_least_accurate_wording_by_hand() -> None:
     low = -1 / 201 - 2.39398 * np.sqrt(0.5) * 2 / 201
     assert gap_to_others([1.0, 1.0, 1.0], [1.0, 1.0, 1.0], 100) == pytest.approx((0, low, -low))
     # one failure of one wording in 60 samples is nothing to tell, twenty are
-    for n_wrong, is_told in ((1, False), (20, True)):
+    for n_wrong, is_found in ((1, False), (20, True)):
         right = np.ones((60, 12))
         right[:n_wrong, 5] = 0
         known = wording_accuracies(*np.indices(right.shape).reshape(2, -1), right.ravel())
-        assert (gap_to_others(known.accuracy.tolist(), known.shrunk.tolist(), 60).low > 0) == is_told
+        assert (gap_to_others(known.accuracy.tolist(), known.shrunk.tolist(), 60).low > 0) == is_found
 
 
 @pytest.mark.parametrize(("spread", "n_told"), [(0, range(4)), (0.6, range(25, 75))])
-def test_the_gap_holds_the_truth_and_none_is_told_where_wordings_are_equal(spread: float, n_told: range) -> None:
+def test_the_gap_holds_the_truth_and_none_is_told_where_wordings_are_equal(spread: float, n_found: range) -> None:
     rng = np.random.default_rng(11)
     effects = spread * np.linspace(-1.6, 1.6, 12)
 
@@ -129,5 +129,5 @@ def test_the_gap_holds_the_truth_and_none_is_told_where_wordings_are_equal(sprea
         gap = gap_to_others(known.accuracy.tolist(), known.shrunk.tolist(), 60)
         lows.append(gap.low)
         is_held.append(gap.low <= 12 / 11 * (truth.mean() - truth[known.accuracy.argmin()]) <= gap.high)
-    assert np.sum(np.array(lows) > 0) in n_told
+    assert np.sum(np.array(lows) > 0) in n_found
     assert np.mean(is_held) >= 0.95

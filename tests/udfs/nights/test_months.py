@@ -52,7 +52,7 @@ def test_one_gold_label_that_falls_is_told_by_its_own_accuracy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "told"),
+    ("world", "alarmed"),
     [
         (SPOKEN, set()),
         (replace(SPOKEN, is_cached=True, wander=0.02), set()),
@@ -62,11 +62,11 @@ def test_one_gold_label_that_falls_is_told_by_its_own_accuracy() -> None:
     ],
     ids=["quiet", "cached and wandering", "twice as long", "a twentieth longer", "one in twenty refused"],
 )
-def test_how_is_answered_is_told_the_same_night_or_not_at_all(world: World, told: set[str]) -> None:
+def test_how_is_answered_is_told_the_same_night_or_not_at_all(world: World, alarmed: set[str]) -> None:
     month = live(world, 1)
     states = month.states[FALLEN]
-    assert set(states[CHANGES_ON].alarm) == told
-    assert {state.kind for state in states} == ({None, "changed"} if told else {None})
+    assert set(states[CHANGES_ON].alarm) == alarmed
+    assert {state.kind for state in states} == ({None, "changed"} if alarmed else {None})
     assert not month.has_alarm(QUIET)
 
 

@@ -122,8 +122,8 @@ def test_sql_calls_the_readers_that_a_build_was_told_of_and_no_others(
         plugin.register(con)
         with pytest.raises(duckdb.Error, match=r'"os:system"} is code that is not trusted here'):
             con.execute(query, ['{"python": "os:system"}'])
-        told = [{"reader": READER, "function": "lab:read", "file": file, "sha256": sha256, "folder": None}]
-        monkeypatch.setenv(TRUSTED_READERS, json.dumps(told))
+        trusted = [{"reader": READER, "function": "lab:read", "file": file, "sha256": sha256, "folder": None}]
+        monkeypatch.setenv(TRUSTED_READERS, json.dumps(trusted))
         assert con.execute(query, [READER]).fetchall() == [("no",)]
         with pytest.raises(duckdb.Error, match=r'"os:system"} is code that is not trusted here'):
             con.execute(query, ['{"python": "os:system"}'])

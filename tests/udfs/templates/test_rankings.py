@@ -144,13 +144,13 @@ def test_ranking_without_luck_is_undefined_where_nothing_ranks() -> None:
 def test_luck_of_the_questions_has_no_part_in_the_corrected_ranking(interaction: float) -> None:
     """Six models, 12 templates, 200 questions: the plain figure is .60 for a truth of 1."""
     nights = [ranked_night(seed, n=200, interaction=interaction) for seed in range(12)]
-    told = [night for night in nights if not np.isnan(night.found.corrected)]
-    assert len(told) >= 6
+    defined = [night for night in nights if not np.isnan(night.found.corrected)]
+    assert len(defined) >= 6
     assert np.mean([night.plain for night in nights]) < (0.7 if interaction == 0 else 0.5)
     # .93 for 1 (clipped there) and .31 for .26 in 200 nights, sd .1 and .14
-    off = np.mean([night.found.corrected - night.truth for night in told])
+    off = np.mean([night.found.corrected - night.truth for night in defined])
     assert abs(off) < 0.15
-    assert sum(night.found.low <= night.truth <= night.found.high for night in told) >= 0.75 * len(told)
+    assert sum(night.found.low <= night.truth <= night.found.high for night in defined) >= 0.75 * len(defined)
 
 
 def test_two_ways_of_scoring_are_held_against_each_other() -> None:
@@ -158,7 +158,7 @@ def test_two_ways_of_scoring_are_held_against_each_other() -> None:
 
     By 120 nights of 200 questions the interval has the truth, .75 and .54, in .98 and .91 of them, and 0 in none.
     """
-    rng, told = np.random.default_rng(5), []
+    rng, holds = np.random.default_rng(5), []
     template, model = np.indices((12, 6)).reshape(2, -1)
     for seed in range(8):
         both = 0.6 * np.linspace(-1, 1, 6) + 0.3 * rng.normal(size=(12, 1))
@@ -173,8 +173,8 @@ def test_two_ways_of_scoring_are_held_against_each_other() -> None:
         found = ranking_difference(*codes, judge, rule, seed)
         assert ranking_difference(*codes, rule, judge, seed) == pytest.approx((-found[0], -found[2], -found[1]))
         assert ranking_difference(*codes, rule, rule, seed) == (0, 0, 0)
-        told.append((found.low <= truth <= found.high, found.low > 0))
-    assert np.sum(told, axis=0) == pytest.approx([8, 8], abs=1)
+        holds.append((found.low <= truth <= found.high, found.low > 0))
+    assert np.sum(holds, axis=0) == pytest.approx([8, 8], abs=1)
     assert np.isnan(ranking_difference(*codes, judge, np.ones_like(rule), 1)).all()  # a rule that tells no models apart
 
 

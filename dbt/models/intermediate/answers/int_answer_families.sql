@@ -36,7 +36,7 @@ families as (
         strategy,
         unnest(
             try_answer_families(
-                {{ told_as() }},
+                {{ group_keys() }},
                 list(sample_index), list(wording_index), list(family_index), list(label_index), list(n_answers)
             )
         ) as wording

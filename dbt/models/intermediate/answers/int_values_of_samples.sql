@@ -40,7 +40,7 @@ alphas as (
         strategy,
         scope,
         unnest(try_alpha_pseudo_values(
-            {{ told_as(is_row=true) }},
+            {{ group_keys(is_row=true) }},
             samples, annotators, replicates, annotations, tasks.level
         )) as own
     from annotations

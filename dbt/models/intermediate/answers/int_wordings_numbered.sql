@@ -40,7 +40,7 @@ families as (
         strategy,
         unnest(list(wording_index order by wording_index)) as wording_index,
         unnest(try_wording_families(
-            {{ told_as(keys=['audit_run_id', 'task_id', 'strategy']) }}, list(text order by wording_index)
+            {{ group_keys(keys=['audit_run_id', 'task_id', 'strategy']) }}, list(text order by wording_index)
         ))::integer as family_index
     from texts
     group by audit_run_id, task_id, strategy

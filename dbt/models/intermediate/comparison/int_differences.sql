@@ -74,14 +74,14 @@ compared as (
             when measure = 'label_churn' and have_same_cells
                 then
                     try_compare_churn(
-                        {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
+                        {{ group_keys(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
                         found.sample, found.in_base, found.in_candidate, clusters, found.n_wordings,
                         abs(base_age - candidate_age)::integer, nights, other_ages
                     )
             when measure != 'label_churn'
                 then
                     try_compare_values(
-                        {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
+                        {{ group_keys(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
                         found.sample, found.in_base, found.in_candidate, clusters, found.n_wordings, found.wordings,
                         {{ is_rate('measure') }}, coalesce(are_nights, false), are_apart, base_age, candidate_age, nights
                     )

@@ -58,7 +58,7 @@ spread_out as (
     select
         *,
         try_night_spread(
-            {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
+            {{ group_keys(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
             ages, samples, clusters, figures, list_distinct(ages)
         ) as spread
     from by_measure

@@ -14,7 +14,7 @@ labelled as (
         null::varchar as scoring_method,
         unnest(
             try_paired_values(
-                {{ told_as('answers', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
+                {{ group_keys('answers', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
                 list(answers.side),
                 list(answers.sample_index),
                 list(answers.variant),
@@ -43,7 +43,7 @@ scored as (
         scores.scoring_method,
         unnest(
             try_paired_accuracies(
-                {{ told_as('scores', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
+                {{ group_keys('scores', ['comparison_id', 'model_id', 'task_id', 'strategy']) }},
                 list(scores.side),
                 list(scores.sample_index),
                 list(scores.variant),

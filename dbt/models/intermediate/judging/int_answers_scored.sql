@@ -55,7 +55,7 @@ answers as (
 by_words as (
     select
         * exclude (completion, reference_answers),
-        try_token_f1({{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers) as score,
+        try_token_f1({{ group_keys(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers) as score,
         if(score is null, 'not derived', null) as reason
     from answers
     where scoring_method = 'token_f1'
@@ -66,8 +66,8 @@ formulas as (
         *,
         if(
             scoring_method = 'math_boxed',
-            try_math_boxed({{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers),
-            try_math_equal({{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers)
+            try_math_boxed({{ group_keys(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers),
+            try_math_equal({{ group_keys(keys=['audit_run_id', 'task_id'], is_row=true) }}, completion, reference_answers)
         ) as reading
     from answers
     where scoring_method in ('math_equal', 'math_boxed')
@@ -85,7 +85,7 @@ ruled as (
     select
         *,
         try_plain_rule(
-            {{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }}, scoring_method, completion, reference_answers
+            {{ group_keys(keys=['audit_run_id', 'task_id'], is_row=true) }}, scoring_method, completion, reference_answers
         ) as reading
     from answers
     where list_contains({{ plain_rules() }}, scoring_method)
@@ -131,7 +131,7 @@ weighed as (
     select
         *,
         try_likeliest_option(
-            {{ told_as(keys=['audit_run_id', 'task_id'], is_row=true) }},
+            {{ group_keys(keys=['audit_run_id', 'task_id'], is_row=true) }},
             scoring_method, option_loglikelihoods, token_logprobs, reader
         ) as likeliest
     from predictions

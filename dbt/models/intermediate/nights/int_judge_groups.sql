@@ -1,4 +1,4 @@
--- One row per run, judge and task, told like a model's group: which judge it is, as one hash, and on how many anchors it ruled.
+-- One row per run, judge and task, shaped like a model's group: which judge it is, as one hash, and on how many anchors it ruled.
 -- Where there are fewer anchors than can be tested, the questions count on whose answers it ruled.
 {{ config(materialized='view') }}
 with judges as {{ of_this_build('stg_judges') }},

@@ -29,7 +29,7 @@ moved as (
         nights.task_id,
         nights.model_id as scoring_method,
         try_next_night_state(
-            {{ told_as('nights', ['audit_run_id', 'model_id', 'task_id'], is_row=true) }},
+            {{ group_keys('nights', ['audit_run_id', 'model_id', 'task_id'], is_row=true) }},
             nights.memory, nights.night, coalesce(tested.streams, []), nights.min_effect, nights.pinned_night is not null
         ) as after
     from nights

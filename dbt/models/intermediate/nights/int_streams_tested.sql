@@ -66,15 +66,15 @@ broken_before as (
 
 alarmed as (
     select
-        * exclude (told),
-        told.measure as measure
+        * exclude (stream),
+        stream.measure as measure
     from (
         select
             audit_run_id,
             model_id,
             task_id,
             strategy,
-            unnest(memory.alarm) as told
+            unnest(memory.alarm) as stream
         from groups
     ) as alarms
 ),
@@ -208,7 +208,7 @@ spreads as (
         by_measure.strategy,
         by_measure.measure,
         try_night_spread(
-            {{ told_as('by_measure', is_row=true) }},
+            {{ group_keys('by_measure', is_row=true) }},
             by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages
         ) as spread
     from by_measure
@@ -304,7 +304,7 @@ tested_in_alarms as (
         in_alarms.strategy,
         in_alarms.measure,
         try_window_test(
-            {{ told_as('in_alarms', is_row=true) }},
+            {{ group_keys('in_alarms', is_row=true) }},
             in_alarms.ages, in_alarms.samples, in_alarms.clusters, in_alarms.figures, in_alarms.alarm_ages,
             null::bigint[], if({{ is_of_wording('in_alarms.measure') }}, 1, groups.n_wordings)::integer,
             {{ is_rate('in_alarms.measure') }},
@@ -328,7 +328,7 @@ tested as (
     select
         by_measure.* exclude (of_measure, samples, clusters),
         try_window_test(
-            {{ told_as('by_measure', is_row=true) }},
+            {{ group_keys('by_measure', is_row=true) }},
             by_measure.ages, by_measure.samples, by_measure.clusters, by_measure.figures, normal.normal_ages,
             normal.pinned_ages, if({{ is_of_wording('by_measure.measure') }}, 1, groups.n_wordings)::integer,
             {{ is_rate('by_measure.measure') }},
@@ -351,7 +351,7 @@ tested as (
     select
         right_answers.* exclude (of_measure, samples, clusters) replace ('lost_samples' as measure),
         try_lost_samples_test(
-            {{ told_as('right_answers', is_row=true) }},
+            {{ group_keys('right_answers', is_row=true) }},
             right_answers.ages, right_answers.samples, right_answers.figures, normal.normal_ages, normal.pinned_ages
         ) as test
     from right_answers
@@ -362,7 +362,7 @@ tested as (
         by_group.* exclude (ages, other_ages, samples, clusters, figures),
         'label_churn' as measure,
         try_churn_test(
-            {{ told_as('by_group', is_row=true) }},
+            {{ group_keys('by_group', is_row=true) }},
             by_group.ages, by_group.other_ages, by_group.samples, by_group.clusters, by_group.figures,
             normal.normal_ages, groups.n_wordings::integer, groups.min_effect
         ) as test
@@ -376,7 +376,7 @@ final as (
         tested.* exclude (ages, figures),
         tested_in_alarms.p_value_in_alarm,
         groups.audit_id,
-        -- the mean of the nights that are told, which is tonight's where it alone is; of samples that are lost, and of answers
+        -- the mean of the nights of the test, which is tonight's where it alone is; of samples that are lost, and of answers
         -- that are otherwise, what is usual and the difference
         if(
             tested.measure in ('lost_samples', 'label_churn') and tested.test.p_value is not null,
@@ -388,7 +388,7 @@ final as (
                 )),
                 tested.tonight
             )
-        ) as told,
+        ) as recent,
         -- a judge that rules as is known more often than before has changed all the same
         if(
             tested.measure = 'judge_agreement' and tested.test.difference > 0,

@@ -14,7 +14,7 @@ consistencies as (
         by_gold.task_id,
         by_gold.strategy,
         try_consistency(
-            {{ told_as('by_gold') }},
+            {{ group_keys('by_gold') }},
             list(by_gold.gold_index),
             list(by_gold.sample_index),
             list(by_gold.label_index),
@@ -47,7 +47,7 @@ consistencies_over_wordings as (
         task_id,
         strategy,
         try_consistency_wordings(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(gold_index),
             list(sample_index),
             list(wording_index),

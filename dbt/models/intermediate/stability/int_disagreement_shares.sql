@@ -34,7 +34,7 @@ measured as (
         task_id,
         strategy,
         try_disagreement_shares(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index),
             list(variant),
             list(family_index),

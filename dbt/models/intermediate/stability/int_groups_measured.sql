@@ -35,11 +35,11 @@ accuracies as (
         task_id,
         strategy,
         try_two_way_interval(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(variant), list(accuracy), list(family_index)
         ) as micro_f1,
         try_wording_quantiles(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(variant), list(accuracy)
         ) as micro_f1_over_wordings
     from cells_with_gold
@@ -53,7 +53,7 @@ accuracies_unbroken as (
         cells_with_gold.task_id,
         cells_with_gold.strategy,
         try_two_way_interval(
-            {{ told_as('cells_with_gold') }},
+            {{ group_keys('cells_with_gold') }},
             list(cells_with_gold.sample_index),
             list(cells_with_gold.variant),
             list(cells_with_gold.accuracy),
@@ -74,11 +74,11 @@ shares_right as (
         task_id,
         strategy,
         try_two_way_interval(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(0), list(is_right_under_all::integer::double), list(0)
         ) as under_all,
         try_two_way_interval(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(0), list(is_right_under_any::integer::double), list(0)
         ) as under_any,
         count(is_right_under_all) as n_under_all,
@@ -94,7 +94,7 @@ invalids as (
         task_id,
         strategy,
         try_two_way_interval(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(variant), list(invalid_share), list(family_index)
         ) as invalid_rate
     from cells

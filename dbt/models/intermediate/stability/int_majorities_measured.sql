@@ -25,7 +25,7 @@ final as (
         given.task_id,
         given.strategy,
         try_majority_vote(
-            {{ told_as('given') }},
+            {{ group_keys('given') }},
             list(given.sample_index),
             list(clustered.cluster_index),
             list(numbered.variant),

@@ -58,7 +58,7 @@ samples as (
         p_taus.sample_index,
         case
             when p_taus.n_wordings >= 2 then try_normalised_entropy(
-                {{ told_as('p_taus') }},
+                {{ group_keys('p_taus') }},
                 list(p_taus.p_tau), any_value(classes.n_classes)
             )
         end as sensitivity
@@ -95,7 +95,7 @@ consistencies as (
         strategy,
         counted_as,
         try_consistency(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(gold_index),
             list(sample_index),
             list(nullif(label_index, -1)),

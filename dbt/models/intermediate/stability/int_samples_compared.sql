@@ -8,7 +8,7 @@ compared as (
         task_id,
         strategy,
         unnest(try_mean_consistency(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(gold_index), list(sample_index), list(label_index), list(p_tau)
         )) as pair
     from by_gold

@@ -64,7 +64,7 @@ same_meaning as (
             wordings.task_id,
             wordings.strategy,
             try_sensitivity_interval(
-                {{ told_as('wordings') }},
+                {{ group_keys('wordings') }},
                 list(wordings.sample_index),
                 list(wordings.wording_index),
                 list(wordings.family_index),
@@ -88,7 +88,7 @@ consistency_rates as (
         labels_counted.task_id,
         labels_counted.strategy,
         try_consistency_rate(
-            {{ told_as('labels_counted') }},
+            {{ group_keys('labels_counted') }},
             list(labels_counted.sample_index),
             list(variants.variant),
             list(labels_counted.family_index),

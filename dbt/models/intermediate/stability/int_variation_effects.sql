@@ -64,7 +64,7 @@ measured as (
         answers.strategy,
         unnest(
             try_variation_effects(
-                {{ told_as('answers', is_row=true) }},
+                {{ group_keys('answers', is_row=true) }},
                 answers.samples,
                 answers.variants,
                 answers.labels,

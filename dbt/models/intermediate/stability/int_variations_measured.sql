@@ -80,7 +80,7 @@ sensitivities as (
         shares.strategy,
         shares.variation,
         try_sensitivity_interval(
-            {{ told_as('shares') }},
+            {{ group_keys('shares') }},
             list(shares.sample_index),
             list(shares.wording_index),
             list(shares.family_index),
@@ -121,7 +121,7 @@ consistencies as (
         p_taus.strategy,
         p_taus.variation,
         try_consistency(
-            {{ told_as('p_taus') }},
+            {{ group_keys('p_taus') }},
             list(p_taus.gold_index),
             list(p_taus.sample_index),
             list(p_taus.label_index),
@@ -145,7 +145,7 @@ stabilities as (
         annotators.group_temperature,
         unnest(
             try_prompt_stability_of_all(
-                {{ told_as('annotators') }},
+                {{ group_keys('annotators') }},
                 list(predictions.sample_index),
                 list(annotators.annotator),
                 list(annotators.replicate),

@@ -99,7 +99,7 @@ broken as (
         task_id,
         strategy,
         unnest(try_breaking_wordings(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(variant), list(value)
         )) as wording
     from worked

@@ -143,7 +143,7 @@ final as (
         n_tests::integer as n_tests,
         min_effect,
         try_detectable_difference(
-            {{ told_as(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
+            {{ group_keys(keys=['comparison_id', 'model_id', 'task_id', 'strategy'], is_row=true) }},
             standard_error,
             degrees_of_freedom,
             n_tests::integer,

@@ -159,7 +159,7 @@ measured as (
         count(distinct rater)::integer as n_raters,
     {%- for times, agreement in [('n_answers', 'agreement'), ('1', 'agreement_distinct')] %}
         try_rater_agreement(
-            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            {{ group_keys(keys=['audit_run_id', 'task_id']) }},
             list(item), list(rater_code), list(is_match::integer), list({{ times }})
         ) as {{ agreement }}{{ ',' if not loop.last }}
     {%- endfor %}

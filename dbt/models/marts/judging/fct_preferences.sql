@@ -13,7 +13,7 @@ measured as (
         pairs.scoring_method,
         any_value(pairs.against) as against,
         try_two_way_interval(
-            {{ told_as('pairs') }},
+            {{ group_keys('pairs') }},
             list(pairs.sample_index) filter (pairs.value is not null),
             list(numbered.variant) filter (pairs.value is not null),
             list(pairs.value) filter (pairs.value is not null),

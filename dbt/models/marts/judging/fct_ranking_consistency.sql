@@ -30,11 +30,11 @@ measured as (
         scoring_method,
         model_set,
         try_ranking_consistency(
-            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            {{ group_keys(keys=['audit_run_id', 'task_id']) }},
             list(variant), list(model), list(accuracy)
         ) as by_accuracy,
         try_ranking_consistency(
-            {{ told_as(keys=['audit_run_id', 'task_id']) }},
+            {{ group_keys(keys=['audit_run_id', 'task_id']) }},
             list(variant), list(model), list(accuracy_scored)
         ) as by_scored
     from ranked
@@ -72,7 +72,7 @@ without_luck as (
         by_question.scoring_method,
         by_question.model_set,
         try_corrected_ranking(
-            {{ told_as('by_question', ['audit_run_id', 'task_id']) }},
+            {{ group_keys('by_question', ['audit_run_id', 'task_id']) }},
             list(by_question.sample_index),
             list(by_question.variant),
             list(by_question.model),
@@ -109,7 +109,7 @@ against_rules as (
         judges.model_set,
         any_value(ruled.scoring_method) as rule,
         try_ranking_difference(
-            {{ told_as('judges', ['audit_run_id', 'task_id']) }},
+            {{ group_keys('judges', ['audit_run_id', 'task_id']) }},
             list(judges.sample_index),
             list(judges.variant),
             list(judges.model),

@@ -24,7 +24,7 @@ rectified as (
         ruled.task_id,
         ruled.judge,
         try_rectified_accuracy(
-            {{ told_as('ruled', ['audit_run_id', 'model_id', 'task_id']) }},
+            {{ group_keys('ruled', ['audit_run_id', 'model_id', 'task_id']) }},
             list(ruled.sample_index),
             list(cells.variant),
             list(ruled.judged),
@@ -57,7 +57,7 @@ measured as (
         cells.scoring_method,
         {%- for accuracy in ['accuracy', 'accuracy_scored'] %}
             try_scoring_spread(
-                {{ told_as('cells', ['audit_run_id', 'model_id', 'task_id']) }},
+                {{ group_keys('cells', ['audit_run_id', 'model_id', 'task_id']) }},
                 list(cells.sample_index),
                 list(cells.variant),
                 list(cells.{{ accuracy }}),
@@ -66,7 +66,7 @@ measured as (
             ) as {{ accuracy }},
         {%- endfor %}
         try_rater_agreement(
-            {{ told_as('cells', ['audit_run_id', 'model_id', 'task_id']) }},
+            {{ group_keys('cells', ['audit_run_id', 'model_id', 'task_id']) }},
             list(cells.sample_index), list(cells.variant), list(cells.first_is_correct), list(1)
         ) as agreement
     from cells

@@ -14,7 +14,7 @@ rectified as (
         prompt_variant_id,
         judge,
         try_rectified_accuracy(
-            {{ told_as(keys=['audit_run_id', 'model_id']) }},
+            {{ group_keys(keys=['audit_run_id', 'model_id']) }},
             list(sample_index),
             list(0),
             list(judged),
@@ -49,7 +49,7 @@ fitted as (
         strategy,
         scoring_method,
         unnest(try_wording_accuracies(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(variant), list(accuracy)
         )) as own
     from cells

@@ -31,7 +31,7 @@ measured as (
         judges.scoring_method as judge,
         {%- for accuracy in ['accuracy', 'accuracy_scored'] %}
             try_rule_against_judge(
-                {{ told_as('rules', ['audit_run_id', 'model_id', 'task_id']) }},
+                {{ group_keys('rules', ['audit_run_id', 'model_id', 'task_id']) }},
                 list(rules.sample_index),
                 list(rules.variant),
                 list(rules.{{ accuracy }}),

@@ -118,7 +118,7 @@ tested as (
         measure,
         sample_id,
         try_lost_sample_test(
-            {{ told_as('numbered') }},
+            {{ group_keys('numbered') }},
             list(age::integer order by age, wording), list(wording order by age, wording), list(share_right order by age, wording)
         ) as test
     from numbered

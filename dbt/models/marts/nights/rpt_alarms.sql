@@ -75,11 +75,11 @@ final as (
         alarmed.strategy,
         alarmed.plan,
         case
-            when list_contains(list_transform(alarmed.alarm, lambda told: told.kind), 'regressed') then 'regressed'
-            when list_contains(list_transform(alarmed.alarm, lambda told: told.kind), 'changed') then 'changed'
+            when list_contains(list_transform(alarmed.alarm, lambda stream: stream.kind), 'regressed') then 'regressed'
+            when list_contains(list_transform(alarmed.alarm, lambda stream: stream.kind), 'changed') then 'changed'
             else 'improved'
         end as kind,
-        list_transform(alarmed.alarm, lambda told: told.measure) as measures,
+        list_transform(alarmed.alarm, lambda stream: stream.measure) as measures,
         firsts.audit_run_id as since_run_id,
         alarmed.last_run_id,
         alarmed.n_nights,

@@ -75,16 +75,16 @@ named as (
 
 alarmed as (
     select
-        * exclude (told),
-        told.measure as measure,
-        told.kind as kind
+        * exclude (stream),
+        stream.measure as measure,
+        stream.kind as kind
     from (
         select
             audit_run_id,
             model_id,
             task_id,
             strategy,
-            unnest(memory.alarm) as told
+            unnest(memory.alarm) as stream
         from named
     ) as alarms
 ),
@@ -194,8 +194,8 @@ final as (
         task_id,
         strategy,
         measure,
-        coalesce(told - test.difference, usual) as base,
-        coalesce(told, tonight) as candidate,
+        coalesce(recent - test.difference, usual) as base,
+        coalesce(recent, tonight) as candidate,
         test.difference as difference,
         test.low as difference_low,
         test.high as difference_high,

@@ -82,7 +82,7 @@ moved as (
             -- where the state cannot be told it stays
             else coalesce(
                 try_next_night_state(
-                    {{ told_as(is_row=true) }},
+                    {{ group_keys(is_row=true) }},
                     memory, night, if(is_of_others, [], streams), min_effect, pinned_night is not null
                 ),
                 memory

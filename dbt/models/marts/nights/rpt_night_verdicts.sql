@@ -1,4 +1,4 @@
--- One row per night, model, task, strategy and measure: what is told of it, and why, as far as anything recorded says so.
+-- One row per night, model, task, strategy and measure: its verdict, and why, as far as anything recorded says so.
 -- What changed is that of the comparison with the newest normal night, where somebody made it, and so are cost and latency, which
 -- are no figures of samples.
 {{ config(materialized='view') }}
@@ -126,7 +126,7 @@ costs as (
         ) = 1
 ),
 
-told as (
+verdicts as (
     select * from costs
     union all by name
     select
@@ -199,7 +199,7 @@ final as (
     select
         *,
         {{ measure_version() }}
-    from told
+    from verdicts
 )
 
 select * from final

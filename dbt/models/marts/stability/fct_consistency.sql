@@ -14,7 +14,7 @@ classes as (
         by_gold.gold_label,
         count(distinct by_gold.sample_index) as n_samples,
         try_consistency(
-            {{ told_as('by_gold') }},
+            {{ group_keys('by_gold') }},
             list(by_gold.gold_index),
             list(by_gold.sample_index),
             list(by_gold.label_index),
@@ -35,7 +35,7 @@ classes_over_wordings as (
         strategy,
         gold_label,
         try_consistency_wordings(
-            {{ told_as() }},
+            {{ group_keys() }},
             -- one gold class a row
             list(0),
             list(sample_index),

@@ -102,7 +102,7 @@ accuracies as (
         cells.strategy,
         cells.field,
         try_two_way_interval(
-            {{ told_as('cells') }},
+            {{ group_keys('cells') }},
             list(cells.sample_index),
             list(cells.wording_index),
             list(cells.accuracy),
@@ -159,7 +159,7 @@ asks as (
         field,
         sample_index,
         try_normalised_entropy(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(n_wordings / n_asked), any_value(n_asked)::integer
         ) as sensitivity
     from shares
@@ -184,7 +184,7 @@ sensitivities as (
         field,
         -- one column a sample: its value is of all wordings already
         try_two_way_interval(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(0), list(sensitivity), list(0)
         ) as sensitivity
     from sensitivities_of_samples
@@ -202,7 +202,7 @@ alphas_of_groups as (
         group_temperature,
         unnest(
             try_prompt_stability_of_all(
-                {{ told_as() }},
+                {{ group_keys() }},
                 list(sample_index), list(annotator), list(replicate), list(coalesce(value, chr(0))), 'nominal'
             )
         ) as point

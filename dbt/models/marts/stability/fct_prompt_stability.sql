@@ -27,7 +27,7 @@ measured as (
             {{ has_na }} as has_na,
             unnest(
                 try_prompt_stability(
-                    {{ told_as('lists', is_row=true) }},
+                    {{ group_keys('lists', is_row=true) }},
                     lists.samples,
                     lists.annotators,
                     lists.families,

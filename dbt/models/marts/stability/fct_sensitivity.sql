@@ -63,7 +63,7 @@ likelihoods as (
         strategy,
         sample_index,
         try_posix(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(option_loglikelihoods order by prompt_variant_id)
         ) as posix
     from weighed
@@ -81,19 +81,19 @@ final as (
         case
             when spread.n_variants >= 2
                 then try_normalised_entropy(
-                    {{ told_as('spread', is_row=true) }},
+                    {{ group_keys('spread', is_row=true) }},
                     spread.p_taus, spread.n_classes::integer
                 )
         end as sensitivity,
         case
             when spread.n_variants >= 2 and spread.p_valid > 0
                 then try_normalised_entropy(
-                    {{ told_as('spread', is_row=true) }},
+                    {{ group_keys('spread', is_row=true) }},
                     list_transform(spread.p_taus_valid, lambda p: p / spread.p_valid), (spread.n_classes - 1)::integer
                 )
         end as sensitivity_valid,
         try_corrected_sensitivity(
-            {{ told_as('spread', is_row=true) }},
+            {{ group_keys('spread', is_row=true) }},
             corrected.wordings, corrected.labels, corrected.shares, spread.n_classes::integer
         ) as sensitivity_corrected,
         others.mean_consistency,

@@ -41,7 +41,7 @@ traced as (
         listed.task_id,
         listed.strategy,
         try_stability_trend(
-            {{ told_as('listed', is_row=true) }},
+            {{ group_keys('listed', is_row=true) }},
             listed.temperatures,
             listed.samples,
             listed.annotators,

@@ -117,7 +117,7 @@ by_sample as (
         variations.variation,
         weighed.sample_index,
         try_posix(
-            {{ told_as('weighed') }},
+            {{ group_keys('weighed') }},
             list(weighed.option_loglikelihoods order by variations.variant)
         ) as posix
     from weighed

@@ -15,7 +15,7 @@ measured as (
         wordings.strategy,
         unnest(
             try_measures_by_wordings(
-                {{ told_as('wordings') }},
+                {{ group_keys('wordings') }},
                 list(gold_labels.label_index),
                 list(wordings.sample_index),
                 list(wordings.wording_index),

@@ -12,7 +12,7 @@ counted as (
         by_gold.strategy,
         by_gold.gold_label,
         try_pair_distances(
-            {{ told_as('by_gold') }},
+            {{ group_keys('by_gold') }},
             list(by_gold.sample_index),
             list(by_gold.label_index),
             list(by_gold.p_tau),

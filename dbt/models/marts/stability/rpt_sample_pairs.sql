@@ -10,7 +10,7 @@ paired as (
         gold_label,
         extreme,
         unnest(try_sample_pairs(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(sample_index), list(label_index), list(p_tau)
         )) as pair
     from chosen

@@ -12,11 +12,11 @@ measured as (
         extreme,
         count(distinct sample_index) as n_samples,
         try_consistency(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(0), list(sample_index), list(label_index), list(p_tau), any_value(seed), 0
         ) as pairs,
         unnest(try_mean_consistency(
-            {{ told_as() }},
+            {{ group_keys() }},
             list(0), list(sample_index), list(label_index), list(p_tau)
         )) as one_of_them
     from chosen

@@ -72,7 +72,7 @@ measured as (
         answers.paraphrase_temperature,
         unnest(
             try_prompt_stability_by_share(
-                {{ told_as('answers') }},
+                {{ group_keys('answers') }},
                 list(answers.sample_index),
                 list(answers.annotator),
                 list(answers.replicate),

@@ -101,7 +101,7 @@ chosen as (
         scored.strategy,
         scored.scoring_method,
         unnest(try_wording_choices(
-            {{ told_as('scored') }},
+            {{ group_keys('scored') }},
             list(scored.sample_index),
             list(scored.cluster_index),
             list(numbered.variant),

@@ -50,7 +50,7 @@ from promptaudit.system.shared_folder import SharedFolder
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.spool import Spool
 
-TELLS_EVERY_S = 0.5
+REPORTS_EVERY_S = 0.5
 LANDER_AWAY_S = 300.0
 """Sets how long an asker waits for a lander that gives no sign, before it ends."""
 
@@ -108,7 +108,7 @@ class _Contact:
         self._heard_at = time.monotonic()
 
     def __enter__(self) -> Self:
-        self.tell()
+        self.report()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -119,13 +119,13 @@ class _Contact:
         elif isinstance(error, Exception):
             self.state.failure = Failure.of(MeasureError(f"an asker ended with {type(error).__name__}"))
         # the night goes on and cells may be missing: another asks them
-        self.state.is_interrupted = isinstance(error, _HeldDead) or (
+        self.state.is_interrupted = isinstance(error, _PresumedDead) or (
             error is not None and not isinstance(error, Exception)
         )
         self.state.state = "ended"
-        self.tell()
+        self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         self.state.beat += 1
         write_message(self.folder, self.prefix + ASKER, self.state)
 
@@ -156,7 +156,7 @@ class _NightOver(MeasureError):
     """The lander wants no more: not a failure of this asker."""
 
 
-class _HeldDead(_NightOver):
+class _PresumedDead(_NightOver):
     """The lander wants no more of this asker, and another asks its cells."""
 
 
@@ -203,7 +203,7 @@ class _Shard:
     async def _admitted(self) -> Lease | None:
         # None if the run is over before the first lease
         while True:
-            await asyncio.to_thread(self._contact.tell)
+            await asyncio.to_thread(self._contact.report)
             lease = await asyncio.to_thread(self._contact.lease)
             if lease is not None:
                 self._take(lease)
@@ -220,23 +220,23 @@ class _Shard:
     async def _look(self) -> None:
         # keeps the lease up to date, and the lander informed
         contact, state = self._contact, self._contact.state
-        told_at = 0.0
+        reported_at = 0.0
         try:
             while True:
                 lease = await asyncio.to_thread(contact.lease)
                 if lease is None:
-                    self.workers.stop(_HeldDead("the lander holds this asker to be dead"))
+                    self.workers.stop(_PresumedDead("the lander holds this asker to be dead"))
                     return
                 self._take(lease)
                 self.workers.landing.turn_if_due()  # what is in a segment of this machine is lost with it
-                since = time.monotonic() - told_at
+                since = time.monotonic() - reported_at
                 state.is_waiting, before = self._budget.is_waiting, state.is_waiting
-                if since > TELLS_EVERY_S or state.is_waiting != before:
+                if since > REPORTS_EVERY_S or state.is_waiting != before:
                     state.n_requests, state.usd = self._budget.spent
                     state.wants_requests, state.wants_usd = self._budget.wanted(min(since, 60.0))
                     state.usd_a_request = self._budget.most_usd
-                    told_at = time.monotonic()
-                    await asyncio.to_thread(contact.tell)
+                    reported_at = time.monotonic()
+                    await asyncio.to_thread(contact.report)
                 await asyncio.sleep(contact.folder.poll_s)
         except PromptauditError as error:
             self.workers.stop(error)

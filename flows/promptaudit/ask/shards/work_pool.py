@@ -102,7 +102,7 @@ class WorkPool:
         return how
 
     async def stop(self) -> None:
-        """Cancels the flow runs that no worker has begun. The others end when the lander tells them to."""
+        """Cancels the flow runs that no worker has begun. The others end when the lander asks them to."""
         with contextlib.suppress(Exception):  # the server is away
             async with get_client() as client:
                 for run in self._runs.values():

@@ -173,7 +173,7 @@ def _lines(checks: Sequence[Mapping[str, Any]], summary: Sequence[Row]) -> Itera
 
 
 def breaks_format(check: Mapping[str, Any]) -> bool:
-    """Tells whether a check found a model breaking its format under a variant, as `int_variants_asked` does in SQL."""
+    """Checks whether a check found a model breaking its format under a variant, as `int_variants_asked` does in SQL."""
     return not check["is_success"] and check["model_id"] is not None and check["expectation"] not in WITHOUT_ANSWER
 
 

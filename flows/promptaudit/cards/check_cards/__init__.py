@@ -82,9 +82,9 @@ class CardCheck:
     @property
     def passed_over(self) -> list[str]:
         """Lists what is wrong with cards of the registry that the audit does not use, a line each."""
-        told = {str(error) for error in self.errors}
+        reported = {str(error) for error in self.errors}
         lines = dict.fromkeys(map(str, self.cards.registry.errors))
-        return [f"{line}; audit '{self.cards.audit_id}' does without it" for line in lines if line not in told]
+        return [f"{line}; audit '{self.cards.audit_id}' does without it" for line in lines if line not in reported]
 
     @property
     def models(self) -> Mapping[str, Entry]:

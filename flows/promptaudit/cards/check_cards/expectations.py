@@ -55,8 +55,8 @@ def check_expectations(cards: AuditCards) -> Errors:
     where = cards.where("audits", cards.audit_id, "format", "expectations")
     for index, expectation in enumerate(suite.expectations):
         for fault in _faults(expectation):
-            told = fault if len(fault) <= LONGEST else f"{fault[:LONGEST]} …"
-            yield CardError(f"{where}: {suite.place(index)}: {told}")
+            shown = fault if len(fault) <= LONGEST else f"{fault[:LONGEST]} …"
+            yield CardError(f"{where}: {suite.place(index)}: {shown}")
 
 
 def _faults(expectation: Expectation) -> Iterator[str]:

@@ -75,7 +75,7 @@ def launch_of(card: ModelCard, root: Path) -> Launch:
     n_ctx = settings.context * settings.slots
 
     def by_xllamacpp(port: int) -> list[str]:
-        told = {
+        arguments = {
             "gguf": str(gguf),
             "model": card.model,
             "port": port,
@@ -84,7 +84,7 @@ def launch_of(card: ModelCard, root: Path) -> Launch:
             "threads": settings.threads,
             "gpu_layers": settings.gpu_layers,
         }
-        return [sys.executable, "-P", str(_SERVE), json.dumps(told)]
+        return [sys.executable, "-P", str(_SERVE), json.dumps(arguments)]
 
     def by_binary(port: int) -> list[str]:
         words = [str(binary), "--host", "127.0.0.1", "--port", str(port), "--model", str(gguf), "--alias", card.model]

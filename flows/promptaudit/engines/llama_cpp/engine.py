@@ -43,18 +43,18 @@ class LlamaServerEngine(LocalServerEngine):
         return launch_of(self._card, self._root)
 
     async def _read_served(self, servers: Sequence[Asking]) -> ServedModel:
-        told = [await _read_one(server) for server in servers]
+        reported = [await _read_one(server) for server in servers]
         is_ours = self._server is not None
         is_own = is_ours and llama_server() is None  # the server in xllamacpp reports no version
         file = gguf_of(self._card, self._root) if is_ours else None
-        contexts = [each.context_length for each in told if each.context_length is not None]
+        contexts = [each.context_length for each in reported if each.context_length is not None]
         return ServedModel(
-            ", ".join(each.endpoint for each in told),
-            engine_version=_version() if is_own else joined([each.engine_version for each in told]),
-            served_model=joined([each.served_model for each in told]) if file is None else file.name,
+            ", ".join(each.endpoint for each in reported),
+            engine_version=_version() if is_own else joined([each.engine_version for each in reported]),
+            served_model=joined([each.served_model for each in reported]) if file is None else file.name,
             context_length=min(contexts, default=None),
             weights_sha256=None if file is None else await asyncio.to_thread(_sha256_of, file),
-            chat_template=joined([each.chat_template for each in told]),
+            chat_template=joined([each.chat_template for each in reported]),
         )
 
     async def _weigh(self, asking: Asking, request: Request, options: Sequence[str]) -> list[Loglikelihood]:

@@ -44,10 +44,10 @@ async def loglikelihoods(
             *(_nats(asking, reply, start, likeliest[start]) for reply, start in zip(replies, starts, strict=True))
         )
     except NoReply as error:
-        raise asking.untold(str(error)) from None
+        raise asking.no_loglikelihoods(str(error)) from None
     except (LookupError, TypeError, ValueError):
         msg = "its answer is not that of llama.cpp"
-        raise asking.untold(msg) from None
+        raise asking.no_loglikelihoods(msg) from None
     return [Loglikelihood(each, len(reply) - start) for each, reply, start in zip(nats, replies, starts, strict=True)]
 
 

@@ -67,7 +67,7 @@ class Asking:
         """Makes the error for a model that cannot be asked there."""
         return EngineError(f"model '{self.card.model}' at {urlsplit(self.base_url).netloc}: {why}")
 
-    def untold(self, why: str) -> EngineError:
+    def no_loglikelihoods(self, why: str) -> EngineError:
         """Makes the error for a server that does not report how likely replies are."""
         return EngineError(f"model '{self.card.model}' tells no log-likelihoods: {why}")
 

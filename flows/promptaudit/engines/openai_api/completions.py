@@ -118,10 +118,10 @@ def _no_json(body: bytes, kind: str) -> Failure:
 def _without_choices(parsed: object) -> Failure:
     # this is how a gateway reports a fault of the model behind it, and a server an address that it does not know
     error = error_in(parsed)
-    is_told = isinstance(parsed, dict) and bool(error.get("message"))
+    has_message = isinstance(parsed, dict) and bool(error.get("message"))
     if not any(error.values()) and isinstance(parsed, dict) and _is_blocked(parsed):
         return Failure("refused", "an answer without choices to a prompt that was read: it is blocked", HTTPStatus.OK)
-    text = described(error) if is_told else f"an answer without choices: {json.dumps(parsed, ensure_ascii=False)}"
+    text = described(error) if has_message else f"an answer without choices: {json.dumps(parsed, ensure_ascii=False)}"
     return failure_in_success(error, text)
 
 
@@ -138,12 +138,12 @@ def _is_blocked(parsed: Mapping[str, Any]) -> bool:
 def _error_beside(parsed: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:
     # an error in the body beside its choices, or in the first choice; {} if there is none
     message = choice.get("message")
-    told = [parsed.get("error"), parsed.get("errors"), parsed.get("base_resp"), choice.get("error")]
-    told.append(message.get("error") if isinstance(message, dict) else None)
+    parts = [parsed.get("error"), parsed.get("errors"), parsed.get("base_resp"), choice.get("error")]
+    parts.append(message.get("error") if isinstance(message, dict) else None)
     code = parsed.get("code")
     if re.fullmatch(r"[45]\d\d", str(code)):
-        told.append({"code": code, "message": parsed.get("message") or "no reason is given"})
-    errors = (error_in(each) for each in told if each)
+        parts.append({"code": code, "message": parsed.get("message") or "no reason is given"})
+    errors = (error_in(each) for each in parts if each)
     return next((error for error in errors if is_error(error)), {})
 
 

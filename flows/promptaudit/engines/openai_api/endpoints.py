@@ -15,7 +15,7 @@ from promptaudit.engines.openai_api.fast_http import Wire
 from promptaudit.registry.cards import ModelCard
 
 NO_KEY = "none"
-_TELLTALES = (
+_PLATFORM_HEADERS = (
     "Lang",
     "Package-Version",
     "OS",
@@ -55,7 +55,7 @@ def _opened(card: ModelCard, url: str, key: str, http: BoundedClient) -> Endpoin
     # what the client would add on its own: this machine's platform, and whatever its variables say, to any host
     ambient = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")]
     headers: dict[str, Any] = {name: Omit() for name in ambient if name}
-    headers |= {f"X-Stainless-{name}": Omit() for name in _TELLTALES}
+    headers |= {f"X-Stainless-{name}": Omit() for name in _PLATFORM_HEADERS}
     if parts.hostname != urlsplit(DEFAULT_BASE_URL).hostname:
         headers |= {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
     headers = {name: value for name, value in headers.items() if name.casefold() != "authorization"}

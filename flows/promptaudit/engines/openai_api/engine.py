@@ -105,7 +105,7 @@ class OpenAIEngine(Engine):
             failed.append(Attempt(attempted_at, outcome.http_status, text, 0.0))
             failed_at = _lanes.clock()
             avoid = turn[0]
-            is_gone = outcome.is_unreachable and self._was_never_there()
+            is_gone = outcome.is_unreachable and self._was_never_reached()
             if outcome.verdict == "stop" or is_gone or self._is_silent():
                 self._stop(turn[0], outcome, failed)
             n_tries += not outcome.is_learnt and not outcome.is_unreachable
@@ -154,7 +154,7 @@ class OpenAIEngine(Engine):
         now, most = _lanes.clock(), self._card.limits.max_attempts
         return all(pace.is_silent(now, most) for pace in self._lanes.paces)
 
-    def _was_never_there(self) -> bool:
+    def _was_never_reached(self) -> bool:
         paces, most = self._lanes.paces, self._card.limits.max_attempts
         return all(pace.n_failed >= most and not pace.is_reached for pace in paces)
 

@@ -61,9 +61,9 @@ def error_in(value: object, depth: int = 0) -> dict[str, Any]:
     lowered = {name.casefold(): item for name, item in value.items()}
     error: dict[str, Any] = {}
     for field, names in _FIELDS.items():
-        for told in map(lowered.get, names):
-            if isinstance(told, (str, int)) and not isinstance(told, bool):
-                error[field] = told
+        for given in map(lowered.get, names):
+            if isinstance(given, (str, int)) and not isinstance(given, bool):
+                error[field] = given
     texts = []
     metadata = lowered.get("metadata")  # of OpenRouter: what the provider behind it said
     for inner in [*map(lowered.get, _MESSAGES), metadata.get("raw") if isinstance(metadata, dict) else None]:
@@ -79,8 +79,8 @@ def error_in(value: object, depth: int = 0) -> dict[str, Any]:
 def is_error(error: Mapping[str, Any]) -> bool:
     """Checks whether an error of `error_in` is one; `{"code": 0, "message": "success"}` is none."""
     message = str(error.get("message") or "").casefold()
-    told = [message] if message else [str(error.get(name, "")).casefold() for name in ("code", "status", "type")]
-    return any(each not in ("", *_NO_ERROR) for each in told)
+    words = [message] if message else [str(error.get(name, "")).casefold() for name in ("code", "status", "type")]
+    return any(each not in ("", *_NO_ERROR) for each in words)
 
 
 def described(error: Mapping[str, Any]) -> str:

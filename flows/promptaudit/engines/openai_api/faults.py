@@ -222,9 +222,9 @@ def failure_of_text(text: str, about: str, *, is_page: bool) -> Failure:
 def _meant_status(error: Mapping[str, Any]) -> int:
     # for an error without a status of its own: by its fields, else by its words, else 500, which is asked again
     for name in ("status", "code"):
-        told = str(error.get(name) or "")
-        if re.fullmatch(r"[45]\d\d", told):
-            return int(told)
+        given = str(error.get(name) or "")
+        if re.fullmatch(r"[45]\d\d", given):
+            return int(given)
     kinds = re.sub(
         r"[^a-z]", "", " ".join(str(error.get(name) or "") for name in ("type", "code", "status")).casefold()
     )

@@ -52,8 +52,8 @@ class Sending:
         else:
             pace.accepted(sent_at, now, reply.headers, len(raw) // 4, status=reply.status)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
-            told = error_of(reply.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"))
-            return self._learnt(failure_of(reply.status, told, reply.headers), body)
+            reported = error_of(reply.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"))
+            return self._learnt(failure_of(reply.status, reported, reply.headers), body)
         outcome = read_completion(
             reply.body,
             reply.headers.get("x-request-id"),

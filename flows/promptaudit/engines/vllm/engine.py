@@ -31,12 +31,12 @@ class VllmServerEngine(LocalServerEngine):
         # raises EngineError for a server that is not there, refuses the key, does not speak vLLM's protocol or does not
         # serve the card's model. Servers that differ: each of their answers, and the shortest context. `served_model`
         # is the model behind the requested name, if the server reports it
-        told = [await _read_one(server) for server in servers]
-        contexts = [length for _, _, length in told if length is not None]
+        reported = [await _read_one(server) for server in servers]
+        contexts = [length for _, _, length in reported if length is not None]
         return ServedModel(
             ", ".join(urlsplit(server.base_url).netloc for server in servers),
-            engine_version=joined([version for version, _, _ in told]),
-            served_model=joined([model for _, model, _ in told]),
+            engine_version=joined([version for version, _, _ in reported]),
+            served_model=joined([model for _, model, _ in reported]),
             context_length=min(contexts, default=None),
         )
 

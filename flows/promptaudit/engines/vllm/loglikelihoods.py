@@ -25,31 +25,31 @@ async def loglikelihoods(
     """
     sent = [{"role": role, "content": content} for role, content in messages]
     known = tuple(options)
-    is_known, tokens, is_untold = known in single, single.get(known), False
+    is_known, tokens, is_unreported = known in single, single.get(known), False
     if tokens is not None:
         try:
             return await _at_once(asking, sent, tokens)
         except (LookupError, TypeError, ValueError):
-            is_untold = True
+            is_unreported = True
         except NoReply as error:
-            is_untold = f"HTTP {HTTPStatus.BAD_REQUEST}" in str(error)
+            is_unreported = f"HTTP {HTTPStatus.BAD_REQUEST}" in str(error)
     tokenized = {"messages": sent, "add_generation_prompt": True}
     try:
         prompt = await _post(asking, f"{asking.root}/tokenize", tokenized)
         replies = [_post(asking, f"{asking.v1}/chat/completions", _continued(sent, option)) for option in options]
         readings = await asyncio.gather(*replies)
     except NoReply as error:
-        raise asking.untold(str(error)) from None
+        raise asking.no_loglikelihoods(str(error)) from None
     try:
         found = [_read(prompt["tokens"], reply) for reply in readings]
         last = [reply["prompt_token_ids"] for reply in readings]
         is_single = all(ids[:-1] == prompt["tokens"] for ids in last) and len({ids[-1] for ids in last}) == len(last)
     except (LookupError, TypeError):
         msg = "its answer is not vLLM's"
-        raise asking.untold(msg) from None
+        raise asking.no_loglikelihoods(msg) from None
     if not is_known:
         single[known] = tuple(ids[-1] for ids in last) if is_single else None
-    elif is_untold:  # this server never reports them, whatever the prompt
+    elif is_unreported:  # this server never reports them, whatever the prompt
         single[known] = None
     return found
 

@@ -132,7 +132,7 @@ def trace_row(
     is_retired = not answers and bool(answers := rows_of(con, over(RETIRED, labelled=labelled), **listed))
     served = rows_of(con, over(sql("evidence", "traced_models"), labelled=labelled), **parameters)
     texts = Texts(text, _sensitive(con, parameters["runs"]))
-    raw = {"predictions": answers, **_beside(con, row, where, listed)}
+    raw = {"predictions": answers, **_asked(con, row, where, listed)}
     if mart in JUDGED or mart in COMPARED or is_ruled(row) or is_of_meaning(column, row):
         raw |= _rulings(con, parameters["runs"], answers)
         raw["prompt_variants"] += _ruled_wordings(con, parameters["runs"], raw)
@@ -194,7 +194,7 @@ def _row(con: Connection, figure: str, mart: str, column: str | None) -> Row:
     raise UsageError(msg)
 
 
-def _beside(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
+def _asked(con: Connection, row: Row, where: str, listed: Row) -> dict[str, list[Row]]:
     # what was asked of whom, answered or not: also rows of the row's own task, strategy, variant and model
     tables: dict[str, list[Row]] = {}
     for table, keys in BESIDE.items():

@@ -303,21 +303,21 @@ def unread_gold_values(samples: pl.DataFrame, cards: Mapping[str, TaskCard]) -> 
         read = [each for gold in golds for each in read_fields(None, reader_json(card), gold)]
         counts = Counter(each.field for each in read if each.gold_value is None)
         if counts:
-            told = ", ".join(f"{n} of '{name}'" for name, n in counts.items())
+            shown = ", ".join(f"{n} of '{name}'" for name, n in counts.items())
             notes.append(
-                f"task '{task_id}': gold values that are absent or cannot be read are taken for unknown: {told}"
+                f"task '{task_id}': gold values that are absent or cannot be read are taken for unknown: {shown}"
             )
     return notes
 
 
 def _refuse_reordered(frame: pl.DataFrame) -> None:
-    told = frame.filter(
+    unordered = frame.filter(
         pl.col("program").is_null() & pl.col("choices").is_not_null() & pl.col("option_order").is_null()
     )
     first: dict[tuple[str, str], tuple[str, int]] = {}
     wanted = ("task", "sample_id", "choices", "file", "row")
     for task, sample, choices, file, row in (
-        told.unique(wanted[:3], keep="first", maintain_order=True).select(wanted).rows()
+        unordered.unique(wanted[:3], keep="first", maintain_order=True).select(wanted).rows()
     ):
         known, before = first.setdefault((task, sample), (choices, row))
         one, other = (json.loads(_as_list(each) or "[]") for each in (known, choices))
@@ -333,10 +333,10 @@ def _refuse_other_texts(frame: pl.DataFrame) -> None:
     own = frame.filter(pl.col("program").is_null())
     hint = {"input": "; leave 'input' out where it holds whole prompts"}
     for column in ("input", "choices", "references"):
-        told = own.filter(pl.col(column).is_not_null()).unique(
+        given = own.filter(pl.col(column).is_not_null()).unique(
             ("task", "sample_id", column), keep="first", maintain_order=True
         )
-        several = told.filter(pl.len().over("task", "sample_id") > 1)
+        several = given.filter(pl.len().over("task", "sample_id") > 1)
         first: dict[tuple[str, str], tuple[str | list[str], str, int]] = {}
         for task, sample, value, file, row in several.select("task", "sample_id", column, "file", "row").iter_rows():
             text = " ".join(composed(value).split())

@@ -37,7 +37,7 @@ from promptaudit.exchange.recorded_runs.program_scores import Scale, Scales, dif
 from promptaudit.exchange.recorded_runs.prompt_variations import check_variations, option_orders_of
 from promptaudit.exchange.recorded_runs.read_files import read_recordings
 from promptaudit.exchange.recorded_runs.right_answers import right_answers
-from promptaudit.lineage.openlineage.tell import following
+from promptaudit.lineage.openlineage.emit import following
 from promptaudit.marts.manifest import made_by
 from promptaudit.marts.publish import is_published
 from promptaudit.registry.cards import FormatLimits, JsonFieldReader, ReaderName, RegexReader, TaskCard

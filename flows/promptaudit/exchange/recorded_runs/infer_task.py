@@ -37,10 +37,10 @@ class InferredTask:
 
 def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
     """Infers a task's card from its rows; None for our own rows without options, gold labels and references."""
-    told = _told(rows)
-    if told is not None:
+    declared = _declared(rows)
+    if declared is not None:
         return InferredTask(
-            fields=told, note=f"task '{task_id}' is read as the file says: {told['kind'].replace('_', ' ')}"
+            fields=declared, note=f"task '{task_id}' is read as the file says: {declared['kind'].replace('_', ' ')}"
         )
     n_options = max((len(each) for each in _lists(rows, "choices")), default=0)
     golds = _texts(rows, "gold_label")
@@ -66,7 +66,7 @@ def infer_task(task_id: str, rows: pl.DataFrame) -> InferredTask | None:
     return None
 
 
-def _told(rows: pl.DataFrame) -> dict[str, Any] | None:
+def _declared(rows: pl.DataFrame) -> dict[str, Any] | None:
     # the task that the columns of an export name; a classification without labels is not believed to be one
     kind = next(iter(_texts(rows, "kind")), None)
     labels = next(iter(_lists(rows, "labels")), [])

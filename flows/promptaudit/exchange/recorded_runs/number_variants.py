@@ -47,8 +47,8 @@ def numbered(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 def _by(frame: pl.DataFrame, group: list[str], column: str, why: str) -> tuple[pl.DataFrame, list[str]]:
     # numbers stay, and names follow them, the original's first
     frame = frame.with_columns(pl.col(column).fill_null("").alias("_name"))
-    told = "is_original" if "is_original" in frame.columns else column  # no number, name or instruction is true
-    is_first = pl.col(told).str.to_lowercase() == "true"
+    source = "is_original" if "is_original" in frame.columns else column  # no number, name or instruction is true
+    is_first = pl.col(source).str.to_lowercase() == "true"
     numbers = frame.group_by(*group, "_name", maintain_order=True).agg(is_first.any().alias("_first"))
     blank = pl.when(pl.col("_name") == "").then(0.0)
     known = pl.coalesce(pl.col("_name").cast(pl.Float64, strict=False), blank)

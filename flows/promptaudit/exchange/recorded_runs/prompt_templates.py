@@ -58,24 +58,24 @@ def _numbered(found: Mapping[_Key, tuple[Answer, Dimensions | None]]) -> dict[_K
     if len(varied) < len(found):
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
     kinds = [answer.variation for answer in answers]
-    is_told = all(map(_is_told, answers))
-    if is_told and kinds.count("original") != 1:  # kinds need one original, and here is none or several
+    have_kinds = all(map(_has_kind, answers))
+    if have_kinds and kinds.count("original") != 1:  # kinds need one original, and here is none or several
         return {key: PromptVariant(index=index, instruction=key[0]) for index, key in enumerate(found)}
-    if is_told:
+    if have_kinds:
         first = kinds.index("original")
-        told = [(answer.variation, answer.setting) for answer in answers]
+        pairs = [(answer.variation, answer.setting) for answer in answers]
     else:
         first = reference_of(varied)
         settings = settings_of(varied, [key[0] for key in found], first)
-        told = [(variation_of(setting), as_json(setting)) for setting in settings]
+        pairs = [(variation_of(setting), as_json(setting)) for setting in settings]
     index_of = {place: index for index, place in enumerate(sorted(range(len(found)), key=lambda place: place != first))}
     return {
-        key: PromptVariant(index=index_of[place], instruction=key[0], variation=told[place][0], setting=told[place][1])
-        for place, key in enumerate(found)
+        key: PromptVariant(index=index_of[place], instruction=key[0], variation=variation, setting=setting)
+        for place, (key, (variation, setting)) in enumerate(zip(found, pairs, strict=True))
     }
 
 
-def _is_told(answer: Answer) -> bool:
+def _has_kind(answer: Answer) -> bool:
     return is_variation(answer.variation or "") and (answer.setting is None or is_setting(answer.setting))
 
 
@@ -118,8 +118,8 @@ def _as_of_most_samples(answers: Sequence[Answer], texts: Sequence[str]) -> list
             of_prompt[key] = text
     better: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for answer, text in zip(answers, texts, strict=True):
-        is_told = answer.instruction is not None or answer.variant is not None or answer.prompt is None
-        better[answer.task, text].add(text if is_told else of_prompt[answer.task, answer.prompt])
+        is_named = answer.instruction is not None or answer.variant is not None or answer.prompt is None
+        better[answer.task, text].add(text if is_named else of_prompt[answer.task, answer.prompt])
     return [
         next(iter(found)) if len(found := better[answer.task, text]) == 1 else text
         for answer, text in zip(answers, texts, strict=True)
@@ -149,8 +149,8 @@ def _instructions(answers: Sequence[Answer], dimensions: Sequence[Dimensions | N
         of_group = [answers[n] for n in places]
         texts = [instruction] * len(places) if instruction is not None else _templates(of_group, compared)
         for place, text in zip(places, texts, strict=True):
-            is_told = variant is None or answers[place].dimensions is not None
-            found[place] = text if is_told else f"{text}\n({variant})"
+            is_enough = variant is None or answers[place].dimensions is not None
+            found[place] = text if is_enough else f"{text}\n({variant})"
     return found
 
 

@@ -65,15 +65,15 @@ def option_orders_of(audit_run_id: str, frame: pl.DataFrame, variants: pl.DataFr
     orders: dict[tuple[str, str], list[int] | None] = {}
     own: list[list[int] | None] = []
     wanted = ("prompt_variant_id", "sample_id", "option_order", "choices", "file", "row")
-    for variant, sample, told, choices, file, row in frame.select(wanted).iter_rows():
-        if told and (told, choices) not in read:
-            order = _order(told, choices)
+    for variant, sample, text, choices, file, row in frame.select(wanted).iter_rows():
+        if text and (text, choices) not in read:
+            order = _order(text, choices)
             if order is None:
                 wanted_here = "the options' places in the data are wanted, from 0, each once"
-                msg = f"{file} row {row}: option_order: {wanted_here}, found {told[:80]!r}"
+                msg = f"{file} row {row}: option_order: {wanted_here}, found {text[:80]!r}"
                 raise DataError(msg)
-            read[told, choices] = order
-        order = read[told, choices] if told else None
+            read[text, choices] = order
+        order = read[text, choices] if text else None
         first = orders.setdefault((variant, sample), None if _is_of_data(order) else order)
         is_other = order != first and not (first is None and _is_of_data(order))
         own.append((order or list(range(len(first or ())))) if is_other else None)

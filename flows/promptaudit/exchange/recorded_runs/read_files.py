@@ -25,7 +25,7 @@ from promptaudit.exchange.recorded_runs.map_columns import (
 )
 from promptaudit.exchange.recorded_runs.prompt_templates import variants_of_answers
 from promptaudit.exchange.recorded_runs.prompt_variations import is_setting, is_variation
-from promptaudit.exchange.recorded_runs.tell_apart import asked_once, told_apart
+from promptaudit.exchange.recorded_runs.separate import asked_once, separate
 from promptaudit.registry.errors import DataError, UsageError, nearest
 from promptaudit.registry.read_csv import most_cells, refuse_cells, refuse_columns
 from promptaudit.registry.tables import ESCAPED, escape, read_text_table, refuse_long_texts
@@ -119,7 +119,7 @@ def read_recordings(
     if foreign and not frames and not any(read.answers for _, read in foreign):
         msg = f"{foreign[0][0]}: no answers"
         raise DataError(msg)
-    foreign, apart = told_apart(foreign)
+    foreign, apart = separate(foreign)
     counting, copies = asked_once(foreign)
     notes += [*apart, *copies]
     templates = variants_of_answers([each for _, each in foreign])  # by copies too, which show what prompts share
@@ -175,8 +175,8 @@ def _checked(frame: pl.DataFrame, path: Path, model: str | None, notes: list[str
             columns = columns_of(path) if frame.columns else []
             guess = guessed_map(columns, (*REQUIRED, "gold_label", "input")) if columns else ""
             close = nearest(column, frame.columns)
-            told = f"; {shown_columns(columns)}; perhaps {guess}" if columns else ""
-            msg = f"{path}: no column '{column}'{close if close.startswith('; nearest') or not told else ''}{told}"
+            listed = f"; {shown_columns(columns)}; perhaps {guess}" if columns else ""
+            msg = f"{path}: no column '{column}'{close if close.startswith('; nearest') or not listed else ''}{listed}"
             raise DataError(msg)
     if frame.is_empty():
         msg = f"{path}: no rows"

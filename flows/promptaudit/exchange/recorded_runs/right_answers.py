@@ -30,8 +30,8 @@ def right_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     other programs and of exports stay as they are.
     """
     notes: list[str] = []
-    told = [pl.col(column).is_null() for column in ("program", "kind") if column in frame.columns]
-    is_own = pl.all_horizontal(told) if told else pl.lit(True)  # noqa: FBT003
+    absent = [pl.col(column).is_null() for column in ("program", "kind") if column in frame.columns]
+    is_own = pl.all_horizontal(absent) if absent else pl.lit(True)  # noqa: FBT003
     own = frame.filter(is_own)
     if own.is_empty():
         return frame, notes
@@ -151,32 +151,32 @@ def _with_letters(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 def _letters_of_task(rows: pl.DataFrame, named: str) -> tuple[pl.DataFrame, list[str]]:
     pairs = rows.select("gold_label", "choices").drop_nulls().unique(maintain_order=True).rows()
-    told = [(gold, gold.strip(), [str(item) for item in _items(choices) or ()], choices) for gold, choices in pairs]
-    told = [each for each in told if each[1]]
-    if not told or not all(1 < len(options) <= len(LETTERS) for *_, options, _ in told):
+    golds = [(gold, gold.strip(), [str(item) for item in _items(choices) or ()], choices) for gold, choices in pairs]
+    golds = [each for each in golds if each[1]]
+    if not golds or not all(1 < len(options) <= len(LETTERS) for *_, options, _ in golds):
         return rows, []
-    if all(gold in letters_of(len(options)) for _, gold, options, _ in told):
+    if all(gold in letters_of(len(options)) for _, gold, options, _ in golds):
         return rows, []
-    if not _are_letters(rows, max(len(options) for *_, options, _ in told)):
+    if not _are_letters(rows, max(len(options) for *_, options, _ in golds)):
         return rows, []
-    letters, how = _letters(rows, [(gold, options) for _, gold, options, _ in told])
+    letters, how = _letters(rows, [(gold, options) for _, gold, options, _ in golds])
     if letters is None:
         return rows, []
-    keys = [f"{gold}\0{choices}" for gold, _, _, choices in told]
+    keys = [f"{gold}\0{choices}" for gold, _, _, choices in golds]
     key = pl.col("gold_label") + "\0" + pl.col("choices")
     found = key.replace_strict(dict(zip(keys, letters, strict=True)), default=None, return_dtype=pl.String)
-    note = f"{named}gold labels are read as {how} of a choice: {told[0][1][:40]!r} is {letters[0]}"
+    note = f"{named}gold labels are read as {how} of a choice: {golds[0][1][:40]!r} is {letters[0]}"
     return rows.with_columns(pl.coalesce(found, "gold_label").alias("gold_label")), [note]
 
 
-def _letters(rows: pl.DataFrame, told: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[str] | None, str]:
-    by_text = [letter_of(gold, options, by_text=True) for gold, options in told]
+def _letters(rows: pl.DataFrame, golds: Sequence[tuple[str, Sequence[str]]]) -> tuple[list[str] | None, str]:
+    by_text = [letter_of(gold, options, by_text=True) for gold, options in golds]
     if None not in by_text:
-        texts = [composed(gold) in {composed(option.strip()) for option in options} for gold, options in told]
+        texts = [composed(gold) in {composed(option.strip()) for option in options} for gold, options in golds]
         return [letter or "" for letter in by_text], "the text" if any(texts) else "the letter"
-    if not all(gold.isdecimal() and gold.isascii() and len(gold) < 4 for gold, _ in told):  # noqa: PLR2004
+    if not all(gold.isdecimal() and gold.isascii() and len(gold) < 4 for gold, _ in golds):  # noqa: PLR2004
         return None, ""
-    places = [(int(gold), len(options)) for gold, options in told]
+    places = [(int(gold), len(options)) for gold, options in golds]
     begins = [begin for begin in (0, 1) if all(begin <= place < size + begin for place, size in places)]
     if len(begins) > 1:
         msg = f"{rows['file'][0]}: gold_label: places of choices, of which none is 0 and none the last; write letters from A"

@@ -91,7 +91,7 @@ class Alarm:
     reason: str | None
     since: datetime
     raised_at: datetime
-    is_untold: bool = False  # nobody received the message of its night
+    is_unsent: bool = False  # nobody received the message of its night
 
     @classmethod
     def of(cls, row: Row) -> Self:
@@ -199,8 +199,8 @@ def changes(
     before = [alarm.key for alarm in open_alarms]
     now_open = stay + [problem.key for problem in raised]
     recovered = [
-        Recovery(alarm=alarm, reason=reason, is_news=may_tell and _is_over_for_all(alarm.key, before, now_open))
-        for alarm, reason, may_tell in over
+        Recovery(alarm=alarm, reason=reason, is_news=may_be_news and _is_over_for_all(alarm.key, before, now_open))
+        for alarm, reason, may_be_news in over
     ]
     return Changes(
         raised=tuple(raised),

@@ -27,7 +27,7 @@ LINES = 30
 WIDTH = 220
 REASON = 440
 NAME = 60
-ID = 12  # as many characters of a run's id as tell it from any other
+ID = 12  # as many characters of a run's id as distinguish it from any other
 
 OURS = {
     "we_changed_the_prompt",
@@ -94,9 +94,9 @@ def compose(night: Night, changes: Changes) -> Message | None:
     gate_failed, unmeasured, recovered. An alarm whose message reached nobody is reported again, as the standing alarm
     it is. Other standing alarms are lines in the messages of later news, and no news themselves.
     """
-    untold = [item.alarm for item in changes.standing if item.alarm.is_untold]
+    unsent = [item.alarm for item in changes.standing if item.alarm.is_unsent]
     back = [item for item in changes.recovered if item.is_news]
-    kinds = {problem.kind for problem in changes.news} | {alarm.key.kind for alarm in untold}
+    kinds = {problem.kind for problem in changes.news} | {alarm.key.kind for alarm in unsent}
     kind: MessageKind
     if kinds & {"regressed", "changed"}:
         kind = "regression"
@@ -107,8 +107,8 @@ def compose(night: Night, changes: Changes) -> Message | None:
     else:
         return None
     compared = [problem for problem in changes.news if problem.key.is_compared]
-    groups = told_together(compared, lambda problem: (problem.cause, problem.model_id))
-    title = _title(night, kind, changes, groups, untold)
+    groups = by_cause(compared, lambda problem: (problem.cause, problem.model_id))
+    title = _title(night, kind, changes, groups, unsent)
     blocks = [
         _Block(
             [
@@ -121,16 +121,16 @@ def compose(night: Night, changes: Changes) -> Message | None:
         _rules_block(changes, "unmeasured", "Could not be measured"),
         _Block(
             ["Not told yet, the message of its night reached nobody:"],
-            [f"{_alarm(alarm)}: {safe(alarm.summary, 120)}" for alarm in untold],
+            [f"{_alarm(alarm)}: {safe(alarm.summary, 120)}" for alarm in unsent],
         ),
         _Block(["Recovered:"], _folded([(item.alarm, item.reason) for item in back])),
-        _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_untold])),
+        _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_unsent])),
     ]
     body = _fitted(blocks, _look(night, groups, kinds), LINES if night.seal is None else LINES - 1)
     return Message(kind=kind, title=title, body=body, seal=night.seal)
 
 
-def told_together(items: Iterable[T], cause_and_model: Callable[[T], tuple[str | None, str | None]]) -> list[list[T]]:
+def by_cause(items: Iterable[T], cause_and_model: Callable[[T], tuple[str | None, str | None]]) -> list[list[T]]:
     """Groups items as a message reports them, by one cause of ours or by model and cause, the largest group first."""
     groups: dict[tuple[str | None, ...], list[T]] = {}
     for item in items:
@@ -140,18 +140,18 @@ def told_together(items: Iterable[T], cause_and_model: Callable[[T], tuple[str |
 
 
 def _title(
-    night: Night, kind: MessageKind, changes: Changes, groups: Sequence[Sequence[Problem]], untold: Sequence[Alarm]
+    night: Night, kind: MessageKind, changes: Changes, groups: Sequence[Sequence[Problem]], unsent: Sequence[Alarm]
 ) -> str:
     if groups:
         what = f"{_models(groups[0])} {_verb(groups[0])}"
         what += f": {PHRASES[cause]}" if (cause := groups[0][0].cause) in PHRASES else ""
         what += f" (and {len(groups) - 1} more)" if len(groups) > 1 else ""
     elif kind == "regression":
-        first = next(alarm for alarm in untold if alarm.key.is_compared)
+        first = next(alarm for alarm in unsent if alarm.key.is_compared)
         what = f"{safe(first.key.model_id or 'a model', 30)} {first.key.kind} since {first.since:%Y-%m-%d}"
     elif kind in ("gate_failed", "unmeasured"):
         what = "the gate failed" if kind == "gate_failed" else "could not be measured"
-        keys = [problem.key for problem in changes.news] + [alarm.key for alarm in untold]
+        keys = [problem.key for problem in changes.news] + [alarm.key for alarm in unsent]
         what += _named([key.measure for key in keys if key.kind == kind.removesuffix("_failed")])
     else:
         keys = [item.alarm.key for item in changes.recovered if item.is_news]

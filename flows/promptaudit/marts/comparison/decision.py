@@ -44,12 +44,12 @@ def decision_of(comparison: RunComparison, *, is_short: bool = False) -> str:
 
 def _decision(comparison: RunComparison, judged: Sequence[RunsCompared], *, is_short: bool) -> str:
     for verdict in _OF:
-        if told := [each for each in judged if each.verdict == verdict]:
-            sentence = _told(comparison, judged, told, verdict, is_short=is_short)
-            words = None if is_short else in_words(_largest(told), IN_BASE)
+        if found := [each for each in judged if each.verdict == verdict]:
+            sentence = _sentence(comparison, judged, found, verdict, is_short=is_short)
+            words = None if is_short else in_words(_largest(found), IN_BASE)
             return sentence if words is None else f"{sentence}; most of it: {words}"
-    if told := [each for each in judged if each.verdict == "unconfirmed"]:
-        largest = _largest(told)
+    if doubted := [each for each in judged if each.verdict == "unconfirmed"]:
+        largest = _largest(doubted)
         return f"unconfirmed: {_measured(largest, is_short=is_short)}; {cut(largest.reason or '', 200)}"
     if all(each.verdict == "same" for each in judged):
         return f"the same within {number(judged[0].min_effect, 2)} in all {count(len(judged))} figures"
@@ -65,16 +65,16 @@ def _decision(comparison: RunComparison, judged: Sequence[RunsCompared], *, is_s
     )
 
 
-def _told(
+def _sentence(
     comparison: RunComparison,
     judged: Sequence[RunsCompared],
-    told: Sequence[RunsCompared],
+    found: Sequence[RunsCompared],
     verdict: str,
     *,
     is_short: bool,
 ) -> str:
     names = [cut(name, NAME) for name in comparison.names if name is not None] or ["the base", "the candidate"]
-    largest = _largest(told)
+    largest = _largest(found)
     others = {other: sum(each.verdict == other for each in judged) - (other == verdict) for other in _OF}
     more = ", ".join(f"{count(n)} {'more ' if other == verdict else ''}{other}" for other, n in others.items() if n)
     return (
@@ -92,9 +92,9 @@ def _measured(figure: RunsCompared, *, is_short: bool) -> str:
     return f"{cut(figure.measure, NAME)} {figures} on {samples} of {cut(figure.task_id, NAME)}, {difference}"
 
 
-def _largest(told: Sequence[RunsCompared]) -> RunsCompared:
+def _largest(found: Sequence[RunsCompared]) -> RunsCompared:
     # accuracy comes first if there is any, then the figure that moved most
-    return max(told, key=lambda each: (_is_of(each, _RIGHT), abs(each.difference or 0.0)))
+    return max(found, key=lambda each: (_is_of(each, _RIGHT), abs(each.difference or 0.0)))
 
 
 def _is_of(figure: RunsCompared, names: tuple[str, ...]) -> bool:

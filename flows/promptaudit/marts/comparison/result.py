@@ -91,8 +91,8 @@ def run_comparison(warehouse: Warehouse, comparison_id: str) -> RunComparison:
 
 def _moved(measures: Sequence[Row]) -> list[Confusion]:
     figures = [RunsCompared.of(row) for row in measures]
-    told = [each for each in figures if each.verdict in ("regressed", "changed") and each.n_moved is not None]
-    by_group = {each.group: Confusion.of(each.row) for each in told}
+    worse = [each for each in figures if each.verdict in ("regressed", "changed") and each.n_moved is not None]
+    by_group = {each.group: Confusion.of(each.row) for each in worse}
     return sorted(
         (by_group[group] for group in sorted(by_group)),
         key=lambda each: (each.n_moved_before or 0) - (each.n_moved or 0),

@@ -94,8 +94,8 @@ def few_samples(
         if kind == "sensitivity" and run is not None:
             raise
         if kind == "sensitivity":
-            told = "only answers tell what sensitivity varies by"
-            msg = f"{n} samples are too few for a pilot, and {told}: `promptaudit run {audit_id}`"
+            why = "only answers tell what sensitivity varies by"
+            msg = f"{n} samples are too few for a pilot, and {why}: `promptaudit run {audit_id}`"
             raise DataError(msg) from error
         notes = [] if run is None else [f"{error.args[0]}; cells are taken to vary as much as they can"]
     n_strategies = sum(1 if registry.task(each).templates else len(audit.strategies) for each in audit.tasks)

@@ -25,7 +25,7 @@ from promptaudit.warehouse.sql import sql
 
 Text = Literal["none", "excerpt", "full"]
 UNREAD_RATE = 0.01
-ID = 12  # as many characters of a run's id as tell it from any other
+ID = 12  # as many characters of a run's id as distinguish it from any other
 GROUPS = (
     "group of samples stands apart from its class and shares words",
     "groups of samples stand apart from their class and share words",

@@ -141,17 +141,17 @@ def _group(group: Group, diagnosis: Diagnosis) -> Iterable[str]:
 
 
 def _confusions(confusions: Sequence[Confusion], top: int) -> Iterable[str]:
-    telling = [each for each in confusions if each.stands_out]
-    if not telling:
+    standing_out = [each for each in confusions if each.stands_out]
+    if not standing_out:
         yield f"  none takes more than {share(LEAST_RATE)} of a class's answers, by its interval"
-    for each in telling[:top]:
+    for each in standing_out[:top]:
         yield (
             f"  {cut(each.gold_label, 60)} -> {_label(each.said)}  {ranged_in(each.rate, each.low, each.high, RATE)}, "
             f"{each.n_samples_with_it} of {each.n_samples} samples ({each.n_samples_mostly} mostly); "
             f"{_unit(each.model_id, each.task_id, each.strategy)}"
         )
-    if len(telling) > top:
-        yield f"  {len(telling) - top} more"
+    if len(standing_out) > top:
+        yield f"  {len(standing_out) - top} more"
 
 
 def _formats(diagnosis: Diagnosis) -> Iterable[str]:

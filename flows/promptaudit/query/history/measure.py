@@ -189,9 +189,9 @@ def _series(gathered: Nights, figures: list[Figure], audit: str, measure: str) -
     declared = mart_columns("rpt_audit").get(measure)
     name = (declared and declared.compared) or compared_as(measure)
     verdicts: dict[tuple[str, str, str], list[NightVerdict]] = {}
-    for told in gathered.verdicts:
-        if told.measure == name:
-            verdicts.setdefault((told.audit_run_id, told.task_id, told.model_id), []).append(told)
+    for each in gathered.verdicts:
+        if each.measure == name:
+            verdicts.setdefault((each.audit_run_id, each.task_id, each.model_id), []).append(each)
     for key in sorted(by_key, key=lambda key: (key[0], key[2] or "", key[1])):
         task_id, model_id, strategy = key
         own, nights = by_key[key], []

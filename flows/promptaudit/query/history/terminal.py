@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BLOCKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
 MOST_TABLES = 12
-RUN = 8  # characters of a run's id that tell it apart
+RUN = 8  # characters of a run's id that distinguish it
 NORMAL, OWN, ALARMED = "░", "●", "◆"
 STRIP = 20  # characters
 ALARMS = {"regressed", "improved", "changed"}

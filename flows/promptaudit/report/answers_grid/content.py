@@ -132,7 +132,7 @@ class GridContent:
         asked = sorted(set(part["prompt_variant_id"]), key=lambda name: self._places.get(name, len(self._places)))
         columns = Codes(asked)
         labels, costs = things.labels.setdefault(task_id, Codes()), Codes()
-        is_told = self._texts.of(task_id) != "none"
+        has_texts = self._texts.of(task_id) != "none"
         said = zip(part["completion"], part["n_characters"], strict=True)
         return {
             "model": cut(model_id, NAME),
@@ -152,7 +152,7 @@ class GridContent:
             "unread": [things.reasons.of(reason) for reason in part["unread_because"]],
             "ruling": [things.rulings.of(ruling) for ruling in part["ruling"]],
             "completion": [
-                things.completions.of((text, n > len(text)) if is_told and text is not None else None)
+                things.completions.of((text, n > len(text)) if has_texts and text is not None else None)
                 for text, n in said
             ],
             "prompt_tokens": part["prompt_tokens"].to_list(),
@@ -174,7 +174,7 @@ class GridContent:
             "name": cut(task_id, NAME),
             "labels": [cut(label, NAME) for label in labels],
             "signs": signs_of(labels),
-            "told": self._texts.of(task_id) != "none",
+            "has_texts": self._texts.of(task_id) != "none",
         }
 
     def _sample(self, task_id: str, sample_id: str) -> Mapping[str, Any]:

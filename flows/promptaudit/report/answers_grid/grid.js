@@ -229,8 +229,8 @@
   }
 
   function colours() {
-    const told = grid.completion.some((said) => said >= 0);
-    return [["label", "label", grid.label.some((label) => label >= 0)], ["ruling", "right or wrong", grid.ruling.some((ruling) => ruling >= 0)], ["completion", "distinct completion", told]]
+    const has_completions = grid.completion.some((said) => said >= 0);
+    return [["label", "label", grid.label.some((label) => label >= 0)], ["ruling", "right or wrong", grid.ruling.some((ruling) => ruling >= 0)], ["completion", "distinct completion", has_completions]]
       .filter(([, , has]) => has).map(([key, text]) => [key, text]);
   }
 
@@ -294,7 +294,7 @@
   };
 
   function promptParts(wording, sample, shown) {
-    if (!task().told) return [make("p", "absent", "Its texts are left out of this report.")];
+    if (!task().has_texts) return [make("p", "absent", "Its texts are left out of this report.")];
     const why_not = own && !own.is_whole ? "for which this page has no room; promptaudit trace has the prompt as sent" : "which is not known here: it was not recorded, its texts were erased, or another version of promptaudit put the prompt together";
     const changed = wording.is_changed_by_sample && !shown ? [make("p", "absent", `This variant (${wording.kind}) shows each sample in its own way, ${why_not}.`)] : [];
     if (wording.messages.length) return [...changed, ...promptOf(wording, sample, shown).flatMap(([role, content]) => [make("p", "sub", role), block(content)])];
@@ -319,7 +319,7 @@
     const trace = make("code", "grid-trace", `promptaudit trace fct_predictions.${grid.trace.slice(12 * at, 12 * at + 12)}`);
     return make("article", "grid-answer",
       make("h4", "", `Repetition ${grid.repetition[at]}`),
-      ...(!task().told ? [] : said ? [block(said)] : [make("p", "absent", "Nothing was said.")]),
+      ...(!task().has_texts ? [] : said ? [block(said)] : [make("p", "absent", "Nothing was said.")]),
       make("dl", "", ...facts.map(([term, fact]) => make("div", "", make("dt", "", term), make("dd", "", make("bdi", "", fact))))),
       make("p", "sub", trace));
   }

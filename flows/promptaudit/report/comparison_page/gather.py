@@ -59,20 +59,20 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
     ]
     with warehouse.published.connect() as con:
         copy = _copy_of_both(con, warehouse, comparison, Texts(text))
-        told = _with_texts(comparison, copy.texts)
+        shown = _with_texts(comparison, copy.texts)
         are_models = any(each.base_model_id not in (None, each.model_id) for each in comparison.figures)
-        recorded = [row for row in told.changes if not (are_models and row["cause"] in OF_THE_MODEL)]
-        largest = largest_of(told.measures)
+        recorded = [row for row in shown.changes if not (are_models and row["cause"] in OF_THE_MODEL)]
+        largest = largest_of(shown.measures)
         return ComparisonData(
-            comparison=told,
+            comparison=shown,
             sides=(sides[0], sides[1]),
             # the confusion stands once on the page, beneath the picture
             causes=differences_of(
-                [{**row, "n_moved": None} for row in told.measures if row["verdict"] in NEWS], recorded
+                [{**row, "n_moved": None} for row in shown.measures if row["verdict"] in NEWS], recorded
             ),
             largest=largest,
-            moved=_moved(told, largest),
-            example=_example(copy, told, (sides[0], sides[1])),
+            moved=_moved(shown, largest),
+            example=_example(copy, shown, (sides[0], sides[1])),
         )
 
 

@@ -153,8 +153,8 @@ def _finding_of_flips(rows: Iterable[Row]) -> str:
     samples: dict[str, set[tuple[str, str]]] = {}
     for row in rows:
         samples.setdefault(row["flip"], set()).add((row["task_id"], row["sample_id"]))
-    told = ", ".join(f"{count(len(own))} {flip.replace('_', ' ')}" for flip, own in samples.items())
-    return f"Samples: {told}" if told else "No sample flipped"
+    counted = ", ".join(f"{count(len(own))} {flip.replace('_', ' ')}" for flip, own in samples.items())
+    return f"Samples: {counted}" if counted else "No sample flipped"
 
 
 MOST_CELLS = 800

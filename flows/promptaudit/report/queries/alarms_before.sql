@@ -1,5 +1,5 @@
--- Alarms of the audit that an earlier night raised and no earlier night ended: what this run itself settled is told when it is
--- settled, and a page that is written again says the same.
+-- Alarms of the audit that an earlier night raised and no earlier night ended: what this run itself settled is reported when it
+-- is settled, and a page that is written again says the same.
 with this as (
     select
         audit_run_id,

@@ -1,5 +1,5 @@
 -- Against normal nights, where the run is a night; else, and of pinned baselines, of several comparisons with one run the newest.
-with told as (
+with verdicts as (
     select *
     from marts.rpt_night_verdicts
     where audit_run_id = $run and normal_run_id is not null
@@ -35,21 +35,21 @@ bases as (
 shown as (
     select * from bases
     -- beside normal nights there are pinned runs, and those whose cost an alarm is about
-    where baseline is not null or base_run_id not in (select told.normal_run_id from told)
+    where baseline is not null or base_run_id not in (select verdicts.normal_run_id from verdicts)
     order by baseline is null, base_started_at desc nulls last, base_run_id asc limit $most_bases
 ),
 
 -- the comparison with the normal night of most figures says what was recorded otherwise
 normal as (
     select
-        told.normal_run_id,
+        verdicts.normal_run_id,
         any_value(bases.comparison_id) as comparison_id,
         any_value(runs.started_at) as base_started_at
-    from told
-    left join bases on told.normal_run_id = bases.base_run_id
-    left join marts.dim_audit_runs as runs on told.normal_run_id = runs.audit_run_id
-    group by told.normal_run_id
-    order by count(*) desc, told.normal_run_id asc
+    from verdicts
+    left join bases on verdicts.normal_run_id = bases.base_run_id
+    left join marts.dim_audit_runs as runs on verdicts.normal_run_id = runs.audit_run_id
+    group by verdicts.normal_run_id
+    order by count(*) desc, verdicts.normal_run_id asc
     limit 1
 ),
 
@@ -65,19 +65,19 @@ compared as (
     from marts.rpt_run_comparisons as found
     inner join shown on found.comparison_id = shown.comparison_id
     where (
-        shown.baseline is not null or not exists (from told) or found.measure in ('cost_usd', 'latency_ms')
+        shown.baseline is not null or not exists (from verdicts) or found.measure in ('cost_usd', 'latency_ms')
     )
     union all by name
     select
-        told.* exclude (n_nights_told),
-        told.audit_run_id as candidate_run_id,
-        told.normal_run_id as base_run_id,
-        told.model_id as base_model_id,
-        told.strategy as base_strategy,
+        verdicts.* exclude (n_nights_told),
+        verdicts.audit_run_id as candidate_run_id,
+        verdicts.normal_run_id as base_run_id,
+        verdicts.model_id as base_model_id,
+        verdicts.strategy as base_strategy,
         coalesce(normal.comparison_id, 'nights') as comparison_id,
         null::varchar as baseline,
         normal.base_started_at
-    from told
+    from verdicts
     cross join normal
 )
 

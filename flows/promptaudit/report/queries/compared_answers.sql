@@ -74,7 +74,7 @@ pairs as (
         case $verdict
             when 'improved' then not bases.is_correct and candidates.is_correct
             when 'regressed' then bases.is_correct and not candidates.is_correct
-        end is true as is_telling
+        end is true as follows_verdict
     from said as bases
     inner join said as candidates
         on
@@ -93,10 +93,10 @@ chosen as (
         prediction_id
     from pairs
     order by
-        count_if(is_telling) over (partition by sample_id) desc,
+        count_if(follows_verdict) over (partition by sample_id) desc,
         count(*) over (partition by sample_id) desc,
         sample_id asc,
-        is_telling desc,
+        follows_verdict desc,
         is_original desc,
         paraphrase_temperature asc nulls first,
         variant_index asc,
@@ -105,26 +105,26 @@ chosen as (
 )
 
 select
-    told.task_id,
-    told.sample_id,
-    told.gold_label,
-    told.prediction_id,
-    told.prompt_variant_id,
-    told.paraphrase_temperature,
-    told.variant_index,
-    told.is_original,
-    told.repetition,
+    shown.task_id,
+    shown.sample_id,
+    shown.gold_label,
+    shown.prediction_id,
+    shown.prompt_variant_id,
+    shown.paraphrase_temperature,
+    shown.variant_index,
+    shown.is_original,
+    shown.repetition,
     said.known_label as label,
     said.is_correct,
-    left(told.completion, $long) as completion,
+    left(shown.completion, $long) as completion,
     left(variants.instruction, $long) as instruction,
     variants.variation,
     left(samples.input, $long) as input
 from said
 inner join chosen on said.prediction_id = if(said.is_candidate, chosen.prediction_id, chosen.base_prediction_id)
-inner join marts.fct_predictions as told on said.audit_run_id = told.audit_run_id and said.prediction_id = told.prediction_id
+inner join marts.fct_predictions as shown on said.audit_run_id = shown.audit_run_id and said.prediction_id = shown.prediction_id
 left join marts.dim_prompt_variants as variants
-    on told.audit_run_id = variants.audit_run_id and told.prompt_variant_id = variants.prompt_variant_id
+    on shown.audit_run_id = variants.audit_run_id and shown.prompt_variant_id = variants.prompt_variant_id
 left join marts.dim_samples as samples
-    on told.audit_run_id = samples.audit_run_id and told.task_id = samples.task_id and told.sample_id = samples.sample_id
+    on shown.audit_run_id = samples.audit_run_id and shown.task_id = samples.task_id and shown.sample_id = samples.sample_id
 order by said.is_candidate

@@ -24,7 +24,7 @@ placed as (
     from judged
 ),
 
-telling as (
+with_roles as (
     select
         *,
         list_filter(
@@ -41,22 +41,22 @@ telling as (
 )
 
 select
-    telling.task_id,
-    telling.model_id,
-    telling.strategy,
-    telling.sample_id,
-    telling.gold_label,
-    telling.sensitivity,
-    telling.mean_consistency,
-    telling.place,
-    telling.roles,
+    with_roles.task_id,
+    with_roles.model_id,
+    with_roles.strategy,
+    with_roles.sample_id,
+    with_roles.gold_label,
+    with_roles.sensitivity,
+    with_roles.mean_consistency,
+    with_roles.place,
+    with_roles.roles,
     said.label,
     said.label_index,
     said.p_tau,
     said.audit_run_id
-from telling
+from with_roles
 inner join marts.fct_p_tau as said using (model_id, task_id, strategy, sample_id)
-where said.audit_run_id = $run and said.p_tau > 0 and len(telling.roles) > 0
+where said.audit_run_id = $run and said.p_tau > 0 and len(with_roles.roles) > 0
 order by
-    telling.task_id, telling.model_id, telling.strategy, telling.place, telling.sample_id,
+    with_roles.task_id, with_roles.model_id, with_roles.strategy, with_roles.place, with_roles.sample_id,
     if(said.label_index < 0, 1, 0), said.label_index

@@ -327,11 +327,11 @@ _CHANGES = (*COMPARED_NAMES, *compared_figures("This run"), Q)
 
 
 def _fill_changes(section: DrawnSection, data: ReportData) -> None:
-    told = last_comparable(data.changes)  # these stand at the page's beginning
+    at_top = last_comparable(data.changes)  # these stand at the page's beginning
     for own in by(data.changes, "comparison_id").values():
         block = section.add(base_of(own[0]))
         news = gravest_first([row for row in own if row["verdict"] in MOVED])
-        block.findings = [] if own == told else _findings_with_reasons(news)
+        block.findings = [] if own == at_top else _findings_with_reasons(news)
         if not news:
             block.absent.append("No measure regressed, changed or improved.")
         block.notes.append(f"{counts_of(own)}.")

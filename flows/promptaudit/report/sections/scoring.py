@@ -372,8 +372,8 @@ def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
 
 
 def _whose_spread(data: ReportData) -> str:
-    if told := findings(data.judging.comparisons):
-        return f"{told[0][0]}: {told[0][1]}"
+    if found := findings(data.judging.comparisons):
+        return f"{found[0][0]}: {found[0][1]}"
     known = known_rows(data, data.judging.spreads, "accuracy_std_corrected")
     if not known:
         return ""

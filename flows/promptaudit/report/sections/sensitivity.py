@@ -178,7 +178,7 @@ NOT_VALID = "N/A"
 ROLES = ("least, right", "least, wrong", "least", "median", "most")
 OTHER = "other labels"
 MOST_PRINTED = 8  # labels a cell
-_TELLING = (
+_SAMPLE_COLUMNS = (
     *(MODEL, STRATEGY, Column("Which", lambda of: _role(of.row)), words("Sample", "sample_id")),
     Column("Gold label", lambda of: of.row["gold_label"] or "not known"),
     words("Labels over the wordings", "labels"),
@@ -194,7 +194,7 @@ def _fill_labels(task: Task) -> None:
         task.block.legend += ((charts.OTHER, OTHER),)
     task.draw(task.pairs(rows, partial(_shares, paints=paints)))
     lines = [line for own in by_pair(rows).values() for line in with_labels(own)]
-    task.table("Telling samples with their labels", _TELLING, lines, "fct_sensitivity", most=task.n_rows)
+    task.table("Telling samples with their labels", _SAMPLE_COLUMNS, lines, "fct_sensitivity", most=task.n_rows)
 
 
 def with_labels(rows: list[Row]) -> list[Row]:

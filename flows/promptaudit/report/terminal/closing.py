@@ -24,7 +24,7 @@ NAME = 11  # characters before the text, as of the lines that say where a run's 
 
 def first_lines(summary: Summary, width: int) -> list[str]:
     """Lists the lines that go before any figure: which answers could not be read, and which reader would read them."""
-    return [line for sentence in summary.first for line in _told("unread", sentence, width)]
+    return [line for sentence in summary.first for line in _wrapped("unread", sentence, width)]
 
 
 def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
@@ -36,19 +36,19 @@ def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
     """
     lines = first_lines(summary, width)
     for cause in [each for each in summary.causes if each.kind in MOVED][:MOST_CAUSES]:
-        lines += _told("changed", cause.sentence, width)
+        lines += _wrapped("changed", cause.sentence, width)
     for sentence in summary.read_differently:
-        lines += _told("readers", sentence, width)
+        lines += _wrapped("readers", sentence, width)
     for sentence in summary.breaking:
-        lines += _told("breaks", sentence, width)
+        lines += _wrapped("breaks", sentence, width)
     if summary.worst is not None:
-        lines += _told("worst", _worst(summary.worst), width)
+        lines += _wrapped("worst", _worst(summary.worst), width)
     if summary.example is not None:
-        lines += _told("example", _example(summary.example), width)
+        lines += _wrapped("example", _example(summary.example), width)
     if summary.better is not None:
-        lines += _told("better", summary.better, width)
+        lines += _wrapped("better", summary.better, width)
     for each in summary.unread:
-        lines += [] if each.groups else _told("unread", each.sentence, width)
+        lines += [] if each.groups else _wrapped("unread", each.sentence, width)
     return [*lines, *_typed("next", summary.next_command + options, width)]
 
 
@@ -85,7 +85,7 @@ def _answered(answer: ExampleAnswer, field: str | None) -> str:
     return f"{answer.label or said} with {answer.wording.name}{answer.side and ' '}{answer.side}"
 
 
-def _told(name: str, text: str, width: int) -> list[str]:
+def _wrapped(name: str, text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, initial_indent=f"{name:{NAME}}", subsequent_indent=" " * NAME)
 
 

@@ -97,8 +97,8 @@ def drawn(
         for place, (heading, name) in enumerate(names(scores))
     ]
     yield from printed(TextTable(columns=[title for title, _ in kept], lines=lines), width)
-    told = "; ".join(f"{' '.join(title.lower().split())} {cell}" for title, cell in same.items())
-    yield from notes.lines(f"In every row: {told}." if told else "", width)
+    shared = "; ".join(f"{' '.join(title.lower().split())} {cell}" for title, cell in same.items())
+    yield from notes.lines(f"In every row: {shared}." if shared else "", width)
     for table in (*missing_answers(scores), *_comparisons(compared)):
         yield from printed(table, width)
 

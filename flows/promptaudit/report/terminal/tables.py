@@ -122,8 +122,8 @@ class Footnotes:
         """Yields the opening sentence, if there is one, and then each footnote; no line is wider than `width`."""
         from rich.text import Text
 
-        told = [("", opening)] if opening else []
-        told += [(f"{self.mark(sentence)} ", sentence) for sentence in self._numbers]
-        for mark, sentence in told:
+        marked = [("", opening)] if opening else []
+        marked += [(f"{self.mark(sentence)} ", sentence) for sentence in self._numbers]
+        for mark, sentence in marked:
             for line in textwrap.wrap(sentence, width, initial_indent=mark, subsequent_indent=" " * len(mark)):
                 yield Text(line, style="dim")

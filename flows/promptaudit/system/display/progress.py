@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def can_ask(self) -> bool:
-        """Tells whether a person is there to answer: never if a program reads the result, or without a terminal."""
+        """Checks whether a person is there to answer: never if a program reads the result, or without a terminal."""
         is_there = self.may_ask and not self.quiet and sys.stdin is not None
         return is_there and sys.stdin.isatty() and sys.stderr.isatty()
 
@@ -118,11 +118,11 @@ class Progress:
         if self.quiet or not missing:
             yield lambda name, answer, engine: named[name].count(answer, engine)
         elif os.environ.get(COUNTS):
-            with _counting(meters) as tell:
+            with _counting(meters) as write_if_due:
 
                 def on_answer(name: str, answer: object, engine: object) -> None:
                     named[name].count(answer, engine)
-                    tell()
+                    write_if_due()
 
                 yield on_answer
         elif sys.stderr.isatty():
@@ -162,14 +162,14 @@ def _counting(meters: Sequence[Meter]) -> Iterator[Callable[[], None]]:
         sys.stderr.write(f"{COUNT_MARK}{json.dumps(counts)}\n")
         sys.stderr.flush()
 
-    def tell() -> None:
+    def write_if_due() -> None:
         nonlocal wrote_at
         if time.monotonic() - wrote_at > SECONDS_A_COUNT:
             wrote_at = time.monotonic()
             write()
 
     try:
-        yield tell
+        yield write_if_due
     finally:
         write()
 

@@ -184,7 +184,7 @@ def compare_values(
             spread=nights.spread,
             shared=nights.shared,
         )
-        return _told(found, values, n_like, 0.0)
+        return _compared(found, values, n_like, 0.0)
     of_nights = _of_nights(ages_alike, like, cluster, nights) if are_apart and n_like >= FULL_RULE else 0.0
     found = between_samples(
         values[1] - values[0],
@@ -194,7 +194,7 @@ def compare_values(
         of_nights=2 * of_nights,
         n_pairs=nights.spread.n_pairs,
     )
-    return _told(found, values, n_like if are_apart else 0, of_nights)
+    return _compared(found, values, n_like if are_apart else 0, of_nights)
 
 
 def _of_nights(
@@ -208,7 +208,7 @@ def _of_nights(
     return float((nights.spread.factor(nights.shared) - 1) * variance)
 
 
-def _told(
+def _compared(
     found: Difference | None,
     values: NDArray[np.float64],
     n_alike: int,
@@ -295,7 +295,7 @@ def compare_churn(
         own = None if cluster is None else cluster[~np.isnan(beyond)]
         beyond = beyond[~np.isnan(beyond)]
         found = between_samples(beyond, n_wordings, own)
-        return _told(found, np.stack([0 * beyond, beyond]), 0, 0.0, is_one_sided=True)
+        return _compared(found, np.stack([0 * beyond, beyond]), 0, 0.0, is_one_sided=True)
     distance = np.abs(lags - lag)
     nearest = distance <= np.sort(distance)[min(_PAIRS_NEEDED, len(lags)) - 1]
     usual = mean_defined(apart[nearest])
@@ -309,18 +309,18 @@ def compare_churn(
     found = between_samples((across - usual)[counts], n_wordings, own)
     errors = [each.variance for each in normal if each is not None]
     if found is None or not errors:
-        return _told(None, np.stack([usual, across])[:, counts], 0, 0.0)
+        return _compared(None, np.stack([usual, across])[:, counts], 0, 0.0)
     n_pairs = int(nearest.sum())
     variance = float(np.mean(errors)) * n_pairs / (n_pairs - 1)
     neighbours = (apart - usual)[lags == lags.min()]
     moved = np.array([float(mean_defined(pair)) for pair in neighbours])
     spread = NightSpread(float(np.minimum(9, moved**2 / variance).sum()), len(moved))
     found = found._replace(variance=variance * (1 + 2 / n_nights), factor=spread.factor(NO_SPREAD))
-    told = _told(found, np.stack([usual, across])[:, counts], n_nights, 0.0, is_one_sided=True)
+    compared = _compared(found, np.stack([usual, across])[:, counts], n_nights, 0.0, is_one_sided=True)
     reaches = int((lags >= lag).sum()) >= _PAIRS_NEEDED
     if not reaches and _grows(lags, np.array([float(mean_defined(pair)) for pair in apart])):
-        return told._replace(n_alike_nights=0, reason=TOO_FAR)
-    return told
+        return compared._replace(n_alike_nights=0, reason=TOO_FAR)
+    return compared
 
 
 def _grows(lags: NDArray[np.int64], means: NDArray[np.float64]) -> bool:

@@ -129,13 +129,13 @@ def wording_choices(
         return []
     original = int(variant[is_original > 0][0])
     added = found.effects + len(table) * found.influence
-    told = best_of(added - added[:, [original]], unit, seed)
+    gains = best_of(added - added[:, [original]], unit, seed)
     chosen = _best(found.effects, original)
     known = wording_accuracies(sample, variant, value)
     bounds, posterior = _accuracy_bounds(table, found, unit), _posterior(sample, variant, value, found, unit)
     figures = np.column_stack((known.accuracy, known.shrunk, *bounds, *posterior)).tolist()
-    gain, own = _gain(table, unit, original), told[chosen]
-    most = max(each.high for code, each in enumerate(told) if code != original) if chosen == original else own.high
+    gain, own = _gain(table, unit, original), gains[chosen]
+    most = max(each.high for code, each in enumerate(gains) if code != original) if chosen == original else own.high
     ends = max(-1.0, float(np.fmin(own.low, gain))), min(1.0, float(np.fmax(most, gain)))
     of_chosen = gain, own.difference, *ends, own.p_value
     return [

@@ -22,7 +22,7 @@ FAR_BELOW = 2 / 3
 
 _WORKING = 0.5  # of the median wording
 _NO_VARIANCE = 1e-12  # below it a variance is rounding
-_TOLD = 3.0  # standard errors from 0 at which a covariance counts
+_COUNTS_FROM = 3.0  # standard errors from 0 at which a covariance counts
 _FEWEST = 4  # wordings
 _FEWEST_SAMPLES = 20
 _CELLS = 2_000_000  # of the table of one chunk of samples, 16 MB
@@ -82,17 +82,17 @@ def answer_families(
     by_text = np.zeros(q, np.int64)
     by_text[variant] = family
     wordings = np.arange(q)
-    told = AnswerFamilies(wordings, by_text, n_effective(dense_codes(by_text)[0]) if q else np.nan)
+    families_by_text = AnswerFamilies(wordings, by_text, n_effective(dense_codes(by_text)[0]) if q else np.nan)
     if q < _FEWEST or len(np.unique(by_text)) < _FEWEST:
-        return told
+        return families_by_text
     is_working = _are_working(sample, variant, label, n_answers, q)
     if is_working.sum() < _FEWEST:
-        return told
+        return families_by_text
     kept = is_working[variant]
     of_sample, of_wording, of_label = (dense_codes(codes[kept])[0] for codes in (sample, variant, label))
     found = _correlations(of_sample, of_wording, of_label, n_answers[kept], int(is_working.sum()))
     if found is None:
-        return told
+        return families_by_text
     correlation = np.zeros((q, q))
     correlation[np.ix_(is_working, is_working)] = found
     # families by text stay whole
@@ -103,8 +103,8 @@ def answer_families(
     clusters = fcluster(linkage(squareform(1 - of_units, checks=False), "average"), 1 - TOGETHER, "distance")[unit]
     _, first, code = np.unique(clusters, return_index=True, return_inverse=True)
     effective = n_effective(code)
-    if effective >= told.n_effective:
-        return told
+    if effective >= families_by_text.n_effective:
+        return families_by_text
     return AnswerFamilies(wordings, by_text[first[code]] if effective <= FAR_BELOW * q else by_text, effective)
 
 
@@ -183,5 +183,5 @@ def _correlations(
     noise = np.where(is_repeated, (1 - agreeing) / np.where(is_repeated, asks - 1, 1), 0.0).sum(axis=0)
     scale = np.sqrt(np.maximum(variance - noise / np.maximum(is_repeated.sum(axis=0), 1), 0))
     bound = np.outer(scale, scale)
-    is_told = (covariance > _TOLD * error) & (bound > _NO_VARIANCE)
-    return np.where(is_told, np.minimum(covariance / np.where(is_told, bound, 1), 1.0), 0.0)
+    does_count = (covariance > _COUNTS_FROM * error) & (bound > _NO_VARIANCE)
+    return np.where(does_count, np.minimum(covariance / np.where(does_count, bound, 1), 1.0), 0.0)

@@ -16,7 +16,7 @@ from promptaudit.udfs.resampling import TAIL
 from promptaudit.udfs.sql_function import sql_function
 from promptaudit.udfs.sql_types import BigInt, Codes, Floats, Integers, Labels
 
-LARGEST, MOVES, NOT_TOLD, NOT_MEASURED = "moves_most", "moves", "not_told", "not_measured"
+LARGEST, MOVES, NONE_SHOWN, NOT_MEASURED = "moves_most", "moves", "not_told", "not_measured"
 
 REPETITIONS, VARIANTS = "repetitions", "variants"
 
@@ -121,13 +121,13 @@ def variation_effects(
         return _between(kinds, least, variations)
     tail = TAIL / max(1, len(kinds))
     moves = [kind.bounds(tail)[0] > 0 for kind in kinds]
-    total = sum(kind.effect for kind, is_told in zip(kinds, moves, strict=True) if is_told)
+    total = sum(kind.effect for kind, is_moving in zip(kinds, moves, strict=True) if is_moving)
     rows = []
     for place, kind in enumerate(kinds):
         effect, low, high = np.clip([kind.effect, *kind.bounds(TAIL)], -1, 1).tolist()
         others = [other for at, other in enumerate(kinds) if at != place]
         is_largest = moves[place] and bool(others) and all(kind.exceeds(other, tail) for other in others)
-        verdict = NOT_MEASURED if np.isnan(low) else NOT_TOLD
+        verdict = NOT_MEASURED if np.isnan(low) else NONE_SHOWN
         if moves[place]:
             verdict = LARGEST if is_largest else MOVES
         rows.append(
@@ -162,12 +162,12 @@ def _between(kinds: Sequence[Kind], least: Kind, variations: Sequence[Variation]
     tail = TAIL / (len(kinds) * (len(kinds) - 1) / 2)
     beyond = np.clip([(np.nan,) * 3 if kind is least else kind.beyond(least, TAIL) for kind in kinds], -1, 1).tolist()
     moves = [kind is not least and kind.exceeds(least, tail) for kind in kinds]
-    total = sum(effect for (effect, *_), is_told in zip(beyond, moves, strict=True) if is_told)
+    total = sum(effect for (effect, *_), is_moving in zip(beyond, moves, strict=True) if is_moving)
     rows = []
-    for kind, variation, (effect, low, high), is_told in zip(kinds, variations, beyond, moves, strict=True):
-        is_largest = is_told and all(kind.exceeds(other, tail) for other in kinds if other is not kind)
-        verdict = NOT_MEASURED if np.isnan(low) else NOT_TOLD
-        if is_told:
+    for kind, variation, (effect, low, high), is_moving in zip(kinds, variations, beyond, moves, strict=True):
+        is_largest = is_moving and all(kind.exceeds(other, tail) for other in kinds if other is not kind)
+        verdict = NOT_MEASURED if np.isnan(low) else NONE_SHOWN
+        if is_moving:
             verdict = LARGEST if is_largest else MOVES
         rows.append(
             VariationEffect(
@@ -178,7 +178,7 @@ def _between(kinds: Sequence[Kind], least: Kind, variations: Sequence[Variation]
                 effect=effect,
                 effect_low=low,
                 effect_high=high,
-                effect_share=effect / total if is_told else np.nan,
+                effect_share=effect / total if is_moving else np.nan,
                 verdict=verdict,
                 noise_from=VARIANTS,
             )

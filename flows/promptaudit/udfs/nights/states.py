@@ -217,9 +217,9 @@ def next_state(
     normal = (*before.normal, night)[-MOST_NORMAL_NIGHTS:]
     beyond = {name: stream for name, stream in streams.items() if stream.is_beyond(ALARM_LEVEL, min_effect)}
     if len(before.normal) < FULL_RULE:
-        is_told = any(stream.raises for stream in beyond.values())
+        is_raised = any(stream.raises for stream in beyond.values())
         return GroupState(
-            state="unconfirmed" if is_told else "normal" if before.normal else "first_night", normal=normal
+            state="unconfirmed" if is_raised else "normal" if before.normal else "first_night", normal=normal
         )
     if any(stream.raises for stream in beyond.values()):
         window = max(stream.test.span for stream in beyond.values() if stream.raises)
@@ -263,11 +263,11 @@ def _within_alarm(before: GroupState, night: int, streams: Mapping[str, StreamNi
         name: stream.with_night(streams[name].test.difference_tonight) if name in streams else stream
         for name, stream in before.alarm.items()
     }
-    told = {name: stream for name, stream in before.alarm.items() if name in streams}
-    is_worse = any(stream.is_worse(streams[name], min_effect) for name, stream in told.items())
-    is_good = bool(told) and all(stream.is_good(streams[name].test.difference_tonight) for name, stream in told.items())
+    known = {name: stream for name, stream in before.alarm.items() if name in streams}
+    is_worse = any(stream.is_worse(streams[name], min_effect) for name, stream in known.items())
+    is_good = bool(known) and all(own.is_good(streams[name].test.difference_tonight) for name, own in known.items())
     good = (*before.good, night) if is_good and not is_raised else ()
-    if len(good) >= GOOD_NIGHTS and _is_far_from_level(told, streams):
+    if len(good) >= GOOD_NIGHTS and _is_far_from_level(known, streams):
         return GroupState(state="recovered", normal=(*before.normal, *good)[-MOST_NORMAL_NIGHTS:])
     after = replace(
         before,
@@ -297,9 +297,9 @@ def _named(alarm: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight
     }
 
 
-def _is_far_from_level(told: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight]) -> bool:
+def _is_far_from_level(known: Mapping[str, AlarmedStream], streams: Mapping[str, StreamNight]) -> bool:
     # the last two nights' mean is beyond chance away from the alarm's level, in some measure
     return any(
         abs(streams[name].test.difference_two - stream.level) >= _ERRORS_FROM_LEVEL * streams[name].test.error_two
-        for name, stream in told.items()
+        for name, stream in known.items()
     )

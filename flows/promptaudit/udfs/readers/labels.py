@@ -142,7 +142,7 @@ def _marked(text: str, labels: Labels) -> str:
     plain = text if any(map(_HAS_MARKS.search, labels)) else tidied(text)
     if _are_integers(labels):
         return marked_numbers(plain, labels)
-    spell = _telling_apart(labels) or canonical
+    spell = _distinct_spelling(labels) or canonical
     by_words = _spelled(labels, spell)
     in_case = {each: each for each in labels if each != each.casefold() and each.casefold() in COMMON}
     places = {each: place for place, each in enumerate(labels)}
@@ -195,7 +195,7 @@ def _signed(text: str, start: int, words: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=256)
-def _telling_apart(labels: Labels) -> Callable[[str], str] | None:
+def _distinct_spelling(labels: Labels) -> Callable[[str], str] | None:
     # the spelling that ignores most and still keeps the labels apart; None where only case does
     return next((spell for spell in (spaced, folded) if len(set(map(spell, labels))) == len(labels)), None)
 
@@ -282,7 +282,7 @@ def _alone(text: str, labels: Labels) -> str | None:
     longest, by_core = _cores(labels)
     if len(text) > longest + LONGEST_MARKS:
         return None
-    spell = _telling_apart(labels) or folded
+    spell = _distinct_spelling(labels) or folded
     for form in _forms(text):
         core = _key(form, spell)
         if (spelled := exact(form, labels)) is not None:
@@ -295,7 +295,7 @@ def _alone(text: str, labels: Labels) -> str | None:
 def _cores(labels: Labels) -> tuple[int, Mapping[str, Sequence[str]]]:
     # the length of the longest label, and the labels by their text without the parts that `label` ignores
     by_core: dict[str, list[str]] = {}
-    spell = _telling_apart(labels) or folded
+    spell = _distinct_spelling(labels) or folded
     for each in labels:
         *_, last = _forms(each)
         by_core.setdefault(_key(last, spell), []).append(each)

@@ -350,8 +350,8 @@ class TestAccuracies:
         )
         query = f"select grade, score from marts.fct_verdicts where audit_run_id = '{results[name].audit_run_id}'"
         kept = sorted(float(each["grade"]) for each in sql(folder, query) if each["grade"] is not None)
-        told = {"C": 1.0, "P": 0.5, "I": 0.0}
-        assert kept == ([] if not note else sorted(float(told.get(str(each), each)) for each in values))
+        grades = {"C": 1.0, "P": 0.5, "I": 0.0}
+        assert kept == ([] if not note else sorted(float(grades.get(str(each), each)) for each in values))
 
     def test_helm(self, imported: tuple[Path, dict[str, ImportResult]]) -> None:
         assert accuracies(imported, "helm_mcqa", "option_letter") == [printed_by_helm("simple_mcqa")] == [0.5]

@@ -173,8 +173,8 @@ def test_strategies_of_rows_of_ours_have_originals_of_their_own(tmp_path: Path) 
     ]
     # beside rows that name none these are of the strategy that the command says
     files = [write(tmp_path / "rows.jsonl", rows), write(tmp_path / "others.jsonl", [choice_row(0, said=0)])]
-    told = typed(read_recordings(files).frame, "plain", None)
-    assert told["strategy"].to_list() == ["simple"] * 2 + ["detail"] * 2 + ["plain"]
+    frame = typed(read_recordings(files).frame, "plain", None)
+    assert frame["strategy"].to_list() == ["simple"] * 2 + ["detail"] * 2 + ["plain"]
 
 
 def test_a_column_of_others_by_the_name_of_ours_says_no_kind(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
--- One row: the run as its methods paragraph tells of it; `sample_seed` is NULL of an import.
+-- One row: the run as its methods paragraph describes it; `sample_seed` is NULL of an import.
 select
     runs.audit_run_id,
     runs.audit_id,

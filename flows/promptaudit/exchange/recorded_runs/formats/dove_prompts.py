@@ -27,12 +27,12 @@ def dimensions_of(given: Mapping[str, Any]) -> dict[str, str]:
     found = {}
     for name, value in given.items():
         if value is not None and name not in (*OURS, "demonstrations"):
-            found[OLDER.get(name, name)] = as_json(_told(value))
+            found[OLDER.get(name, name)] = as_json(_main_value(value))
             f"{name}{found[OLDER.get(name, name)]}".encode()
     return found
 
 
-def _told(value: Any) -> Any:  # noqa: ANN401 - whatever a dimension has
+def _main_value(value: Any) -> Any:  # noqa: ANN401 - whatever a dimension has
     if not isinstance(value, Mapping):
         return value
     for name in ("text", "method", "methods", "name"):
@@ -43,8 +43,8 @@ def _told(value: Any) -> Any:  # noqa: ANN401 - whatever a dimension has
 
 def variant_of(given: Mapping[str, Any]) -> str | None:
     """Writes what separates our own variants beside their dimensions. None for rows of others."""
-    told = {name: given[name] for name in OURS if name != "strategy" and given.get(name) is not None}
-    return as_json(told) if told else None
+    ours = {name: given[name] for name in OURS if name != "strategy" and given.get(name) is not None}
+    return as_json(ours) if ours else None
 
 
 def demonstrations_of(given: Mapping[str, Any]) -> str | None:
@@ -58,8 +58,8 @@ def demonstrations_of(given: Mapping[str, Any]) -> str | None:
 def _known_by(demonstration: Any) -> Any:  # noqa: ANN401
     if not isinstance(demonstration, Mapping):
         return demonstration
-    told = {name: value for name, value in demonstration.items() if value is not None}
-    return {name: value for name, value in told.items() if name not in _OF_DEMONSTRATION} or told.get("answer")
+    given = {name: value for name, value in demonstration.items() if value is not None}
+    return {name: value for name, value in given.items() if name not in _OF_DEMONSTRATION} or given.get("answer")
 
 
 def input_of(raw: Any) -> str | None:  # noqa: ANN401 - a text, messages, or a table with a question

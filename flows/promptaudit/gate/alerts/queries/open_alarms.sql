@@ -1,5 +1,5 @@
 -- a night that failed before its run was opened has no row in raw.audit_runs
-with told as (
+with messages as (
     select notifications.*
     from raw.notifications
     where audit_run_id in (
@@ -16,13 +16,13 @@ select
     raised.recorded_at as raised_at,
     coalesce(audit_runs.started_at, raised.recorded_at) as since,
     exists (
-        from told
-        where told.audit_run_id = raised.audit_run_id
+        from messages
+        where messages.audit_run_id = raised.audit_run_id
     )
     and not exists (
-        from told
-        where told.state = 'sent' and told.recorded_at >= raised.recorded_at
-    ) as is_untold
+        from messages
+        where messages.state = 'sent' and messages.recorded_at >= raised.recorded_at
+    ) as is_unsent
 from raw.alarms as raised
 left join raw.audit_runs using (audit_run_id)
 where

@@ -1,4 +1,4 @@
--- What is told of each night against the normal nights before it
+-- The verdicts of each night against the normal nights before it
 select
     verdicts.audit_run_id,
     verdicts.model_id,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from promptaudit.audit.runs import run_row
+from promptaudit.lineage.openlineage.emit import following, landed, published
 from promptaudit.lineage.openlineage.events import run_id_of
-from promptaudit.lineage.openlineage.tell import following, landed, published
 from promptaudit.marts.transform import transform
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.warehouse import Warehouse
@@ -22,7 +22,7 @@ RUN = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
-def _told(monkeypatch: pytest.MonkeyPatch) -> None:
+def _lineage_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPTAUDIT_LINEAGE", "on")
 
 
@@ -55,14 +55,14 @@ def warehouse(tmp_path: Path) -> Path:
     return path
 
 
-def told(warehouse: Path) -> list[dict[str, Any]]:
+def events(warehouse: Path) -> list[dict[str, Any]]:
     events = [json.loads(line) for line in (warehouse.parent / "lineage" / f"{RUN}.jsonl").read_text().splitlines()]
     assert [problem for each in events for problem in problems(each)] == []
     return events
 
 
 def states(warehouse: Path) -> list[tuple[str, str]]:
-    return [(each["job"]["name"], each["eventType"]) for each in told(warehouse)]
+    return [(each["job"]["name"], each["eventType"]) for each in events(warehouse)]
 
 
 def test_a_run_that_ends_well(warehouse: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_run_that_ends_well(warehouse: Path) -> None:
         ("land.<b>night</b>", "COMPLETE"),
         ("run.<b>night</b>", "COMPLETE"),
     ]
-    start, _, landing, _ = told(warehouse)
+    start, _, landing, _ = events(warehouse)
     assert start["run"]["runId"] == run_id_of(RUN) == "01234567-89ab-cdef-0123-456789abcdef"
     assert landing["run"]["facets"]["parent"]["run"]["runId"] == run_id_of(RUN)
     assert [(each["namespace"], each["name"]) for each in landing["inputs"]] == [("model://embedded", "random")]
@@ -82,7 +82,7 @@ def test_a_run_that_ends_well(warehouse: Path) -> None:
     assert (output["namespace"], output["name"]) == ("duckdb://audit.duckdb", "audit.raw.models")
     assert output["outputFacets"]["outputStatistics"]["rowCount"] == 1
     assert {"name": "input_usd_per_mtok", "type": "DOUBLE", "fields": []} in output["facets"]["schema"]["fields"]
-    assert str(warehouse.parent) not in json.dumps(told(warehouse))
+    assert str(warehouse.parent) not in json.dumps(events(warehouse))
 
 
 @pytest.mark.parametrize(("error", "state"), [(WarehouseError("sk-secret"), "FAIL"), (KeyboardInterrupt(), "ABORT")])
@@ -92,8 +92,8 @@ def test_a_run_that_ends_badly_tells_the_kind_of_it_and_raises_it(
     with pytest.raises(type(error)), following(Warehouse(warehouse), RUN, pytest.fail):
         raise error
     assert states(warehouse)[-2:] == [("land.<b>night</b>", state), ("run.<b>night</b>", state)]
-    assert told(warehouse)[-1]["run"]["facets"]["errorMessage"]["message"] == type(error).__name__
-    assert "sk-secret" not in json.dumps(told(warehouse))
+    assert events(warehouse)[-1]["run"]["facets"]["errorMessage"]["message"] == type(error).__name__
+    assert "sk-secret" not in json.dumps(events(warehouse))
 
 
 def test_off_is_off(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,8 +81,8 @@ def test_of_copies_that_were_scored_anew_the_last_counts(tmp_path: Path) -> None
         ("1", "0.0", str(files[2])),
         ("2", "0.0", str(files[0])),
     ]
-    told = f"{files[2]}: 1 answers are copies of those in {files[0]} with other scores, and only these count"
-    assert told in read.notes
+    note = f"{files[2]}: 1 answers are copies of those in {files[0]} with other scores, and only these count"
+    assert note in read.notes
     assert sum("with other scores" in note for note in read.notes) == 1
 
 

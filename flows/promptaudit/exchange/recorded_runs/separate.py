@@ -20,7 +20,7 @@ _TEST = "test"
 _SHOWN = 80  # characters of a setting in a model's name
 
 
-def told_apart(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
+def separate(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
     """Separates samples, models, tasks and options that several files would share, and notes each change."""
     read, notes = list(files), list[str]()
     for step in (_by_split, _by_settings, _by_sample, _by_options):
@@ -40,13 +40,13 @@ def _by_split(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
         n_answers[(answer.split, task)] += 1
         return replace(answer, task=task)
 
-    told = [(path, replace(read, answers=[named(each) for each in read.answers])) for path, read in files]
+    parted = [(path, replace(read, answers=[named(each) for each in read.answers])) for path, read in files]
     notes = [
         f"{n} answers are to samples of the split '{split}', which is measured by itself: task '{task}'"
         for (split, task), n in n_answers.items()
         if len(n_answers) > 1 or split != _TEST
     ]
-    return told, notes
+    return parted, notes
 
 
 def _by_settings(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
@@ -86,7 +86,7 @@ def _by_sample(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
                 renamed[(path, first)][answer.sample_id] = ids[key]
         return answer if ids[key] == answer.sample_id else replace(answer, sample_id=ids[key])
 
-    told = [(path, replace(read, answers=[identified(path, each) for each in read.answers])) for path, read in files]
+    parted = [(path, replace(read, answers=[identified(path, each) for each in read.answers])) for path, read in files]
     notes = []
     for (path, first), of_file in renamed.items():
         theirs, ours = next(iter(of_file.items()))
@@ -94,7 +94,7 @@ def _by_sample(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
             f"{path}: {len(of_file)} samples have ids that other samples of {first} have, and are told apart: "
             f"'{theirs[:60]}' became '{ours[:80]}'"
         )
-    return told, notes
+    return parted, notes
 
 
 def _by_options(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
@@ -115,12 +115,12 @@ def _by_options(files: Sequence[Read]) -> tuple[list[Read], list[str]]:
         apart[(path, task)] += 1
         return replace(answer, task=task)
 
-    told = [(path, replace(read, answers=[ordered(path, each) for each in read.answers])) for path, read in files]
+    parted = [(path, replace(read, answers=[ordered(path, each) for each in read.answers])) for path, read in files]
     notes = [
         f"{path}: {n} rows have other options than the first of their sample, where a letter is another option: task '{task}'"
         for (path, task), n in apart.items()
     ]
-    return told, notes
+    return parted, notes
 
 
 def _mapped_back(answer: Answer, options: Sequence[str]) -> Answer:

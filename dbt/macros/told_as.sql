@@ -1,6 +1,0 @@
-{# What a `try_` function calls the group that it is given, for whoever tells of its failure: its keys, as JSON. `is_row` says
-   that a row is a group already, and nothing is aggregated. #}
-{% macro told_as(of=none, keys=['audit_run_id', 'model_id', 'task_id', 'strategy'], is_row=false) -%}
-    {%- set one = '' if is_row else 'any_value' -%}
-    to_json({{ '{' }}{% for key in keys %}'{{ key }}': {{ one }}({{ of ~ '.' if of }}{{ key }}){{ ', ' if not loop.last }}{% endfor %}{{ '}' }})::varchar
-{%- endmacro %}
