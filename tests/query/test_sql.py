@@ -119,6 +119,12 @@ def test_a_query_may_begin_with_a_comment(folder: Path, comment: str) -> None:
     assert promptaudit(folder, "sql", "--json", f"{comment}select n from marts.t").json() == [{"n": 1}]
 
 
+def test_half_of_a_character_is_no_query(folder: Path) -> None:
+    ended = promptaudit(folder, "sql", "select '\udced'")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.one_line() == "WarehouseError: the query is no UTF-8 at character 9"
+
+
 def test_a_wrong_option_is_no_query(folder: Path) -> None:
     ended = promptaudit(folder, "sql", "--fmt", "json", "select 1")
     assert (ended.code, ended.out) == (2, "")

@@ -24,7 +24,12 @@ def sql(
     ] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the queries that ship by what they are about.")] = False,
     format_: Annotated[
-        str, typer.Option("--format", help="Choose how the rows are written: table, csv or json.")
+        str,
+        typer.Option(
+            "--format",
+            help="Choose how the rows are written: table, csv or json. In csv a text that begins with = stays as it is, and a "
+            "spreadsheet may take it for a formula.",
+        ),
     ] = "table",
 ) -> None:
     """Ask the published tables a query in SQL.

@@ -370,6 +370,11 @@ def stream_published(
             con.execute("set schema = 'marts'")
         ends_at = time.monotonic() + seconds
         try:
+            try:
+                query.encode()
+            except UnicodeEncodeError as error:
+                msg = f"the query is no UTF-8 at character {error.start + 1}"
+                raise WarehouseError(msg) from None
             n_statements = len(con.extract_statements(query))
             if n_statements != 1:
                 msg = f"one statement is asked at a time, found {n_statements}"
