@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptaudit.udfs.readers.json_object import TWICE, object_with
+from promptaudit.udfs.readers.json_object import TWICE, object_with, values_of
 from promptaudit.udfs.readers.reading import read_answer
 
 NAMES = ("total", "date")
@@ -130,3 +130,18 @@ def test_an_answer_is_valid_where_it_has_any_field() -> None:
     refused = read_answer("I cannot help with {this}", reader, [], "(?i)i cannot")
     assert (refused.is_read, refused.is_refusal) == (False, True)
     assert read_answer('I cannot be sure: {"total": 1}', reader, [], "(?i)i cannot").is_read
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("""{"note": 1} and then {'label': 'yes',}""", ["yes"]),
+        ("""{"note": "label: no"} and then {'label': 'yes'}""", ["yes"]),
+        ("""{"note": {"label": "no"}}, "label": """, []),
+        ("""{"label": "no"} rather {'label': 'yes'}""", ["no"]),
+    ],
+)
+def test_an_object_without_the_field_hides_no_later_one(text: str, values: list[str]) -> None:
+    found = values_of(text, "label")
+    assert [held.value for held in found] == values
+    assert all(str(held.value) in text[held.start : held.end] for held in found)

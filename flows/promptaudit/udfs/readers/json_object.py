@@ -53,24 +53,27 @@ def values_of(text: str, path: str) -> list[Held]:
 
     `path` has dots between names, whose case is ignored.
 
-    Where no object of the text is valid JSON, the field is looked for by itself: models write single quotes, names
-    without quotes, comments and trailing commas, and some answers are cut off behind the field. Texts are strings,
+    Where no valid JSON object has the field, it is looked for by itself outside of them: models write single quotes,
+    names without quotes, comments and trailing commas, and some answers are cut off behind the field. Texts are strings,
     numbers stay as they are written.
     """
     names = [canonical(name).casefold() for name in path.split(".")]
-    found, is_json = [], False
+    found: list[Held] = []
+    rest: list[str] = []
+    read_to = 0
     for start, end in _spans(text):
         try:
             value = _DECODER.decode(text[start:end])
         except ValueError:
             continue
-        is_json = True
+        rest += (text[read_to:start], " " * (end - start))
+        read_to = end
         for name in names:
             fields = value if isinstance(value, dict) else {}
             value = next((each for key, each in fields.items() if canonical(key).casefold() == name), None)
         if value is not None:
             found.append(Held(value, start, end))
-    return found if is_json else _loose_values(text.translate(_QUOTES), names)
+    return found or _loose_values("".join((*rest, text[read_to:])).translate(_QUOTES), names)
 
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
