@@ -150,10 +150,12 @@ def share_interval(low: float | None, high: float | None) -> str:
 
 
 def usd(value: float | None) -> str:
-    """Formats an amount in USD, with more digits for small ones."""
+    """Formats an amount in USD, with more digits for small ones: what was paid is never printed as nothing."""
     if value is None:
         return ABSENT
-    return f"${value:,.2f}" if value == 0 or value >= 1 else f"${value:.4f}"
+    if value == 0 or value >= 1:
+        return f"${value:,.2f}"
+    return f"${value:.{max(4, 1 - math.floor(math.log10(abs(value))))}f}"
 
 
 def milliseconds(value: float | None) -> str:
