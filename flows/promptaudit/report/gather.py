@@ -8,13 +8,12 @@ from promptaudit.query.history.nights import MOST_NIGHTS, gather_nights
 from promptaudit.report.ask_copy import Copy, rows
 from promptaudit.report.blocks.blocks import by
 from promptaudit.report.contents import SECTIONS
-from promptaudit.report.data import ReportData
+from promptaudit.report.data import LABELS, JudgingData, ReportData
 from promptaudit.report.gather_answers import GridAnswers, gather_answers
-from promptaudit.report.gather_judging import gather_judging
 from promptaudit.report.queries import query
 from promptaudit.report.summary import gate_of, summarise
 from promptaudit.system.display.policy import Policy, Texts
-from promptaudit.warehouse import Row, Warehouse
+from promptaudit.warehouse import Ask, Row, Warehouse
 
 OF_PAGE = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
 OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.queries}))
@@ -59,3 +58,22 @@ def _unquoted(copy: Copy, warehouse: Warehouse, compared: list[Row]) -> list[Row
         for comparison, own in by(compared, "comparison_id").items()
         for row in copy.texts.unquoted(own, rows(warehouse, recorded, copy.run["audit_run_id"], comparison=comparison))
     ]
+
+
+def gather_judging(ask: Ask) -> JudgingData:
+    """Gathers the rows of one run. They are empty if answers are only matched with labels."""
+    spreads = ask(query("spreads"))
+    tasks = {row["task_id"] for row in spreads if row["scoring_method"] != LABELS}
+    agreements = ask(query("agreement"))  # people may have ruled where no judge has
+    tasks |= {row["task_id"] for row in agreements if row["task_id"] is not None}
+    if not tasks:
+        return JudgingData()
+    judges = ask(query("judges"))
+    names = ("comparisons", "controls", "anchors", "rulings", "disagreements")
+    return JudgingData(
+        spreads=[row for row in spreads if row["task_id"] in tasks],
+        rankings=[row for row in ask(query("rankings")) if row["task_id"] in tasks],
+        agreements=agreements,
+        judges=judges,
+        **{name: ask(query(name)) for name in names if judges},
+    )

@@ -42,36 +42,35 @@ SECTION_OF = {
 NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
 
 
-def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
+def render(data: ReportData, *, traces: frozenset[str] = frozenset()) -> str:
     """Renders the whole page as text.
 
     The template escapes, isolates and makes visible all data, never taking it as markup.
 
     For a run of many tasks the page has the charts and tables of the tasks whose answers depend most on the wording.
-    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) that have a page at `<base>traces/<run>/<row>.html`.
+    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) that have a page at `traces/<run>/<row>.html`.
     """
-    content = sections(data)
-    page = ""
-    for most in page_size.fewer(page_size.MOST_GROUPS):
-        first, *others = _parts(data, content, most)
-        n_left_out = sum(map(len, others))
-        draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
-        page, _ = page_size.drawn_to_fit(draw)
-        if page_size.fits(page):
-            break
-    return answers_grid.filled_in(page, data)
+    return _pages(data, traces, is_alone=True)[0]
 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
     """Renders the report's page and, if there are many tasks, further pages. The pages link to each other."""
+    return _pages(data, traces, is_alone=False)
+
+
+def _pages(data: ReportData, traces: frozenset[str], *, is_alone: bool) -> list[str]:
+    # a page that stands alone leaves out what the others have
     content = sections(data)
     pages: list[str] = []
     for most in page_size.fewer(page_size.MOST_GROUPS):
         tasks_of, pages = _parts(data, content, most), []
         rows: Sequence[int] = page_size.ROWS
-        for place, tasks in enumerate(tasks_of, start=1):
-            part = Part(place, tasks_of) if len(tasks_of) > 1 else None
-            draw = partial(_rendered, data, content.of(tasks if part else None), traces, "", part=part)
+        is_parted = len(tasks_of) > 1
+        n_left_out = sum(map(len, tasks_of[1:])) if is_alone else 0
+        for place, tasks in enumerate(tasks_of[:1] if is_alone else tasks_of, start=1):
+            part = Part(place, tasks_of) if is_parted and not is_alone else None
+            own = content.of(tasks if is_parted else None)
+            draw = partial(_rendered, data, own, traces, part=part, n_left_out=n_left_out)
             page, n = page_size.drawn_to_fit(draw, rows)
             rows = tuple(each for each in rows if each <= n)  # all pages are much alike
             pages.append(page)
@@ -92,7 +91,6 @@ def _rendered(
     data: ReportData,
     content: Content,
     traces: frozenset[str],
-    base: str,
     most_rows: int,
     *,
     part: Part | None = None,
@@ -103,7 +101,7 @@ def _rendered(
         environment(Path(__file__).parent)
         .get_template(TEMPLATE)
         .render(
-            trace=trace_links(data.run["audit_run_id"], traces, base),
+            trace=trace_links(data.run["audit_run_id"], traces),
             run=data.run,
             part=part,
             is_first=is_first,
@@ -151,16 +149,10 @@ def _looked_at(shown: Sequence[DrawnSection]) -> list[DrawnSection]:
 
 def _scorecard(data: ReportData) -> list[Row]:
     # the rows whose answers depend most on the wording, in their original order
-    references = {row["model_id"] for row in data.references}
-    ranked = sorted(
-        range(len(data.scorecard)),
-        key=lambda place: (
-            data.scorecard[place]["model_id"] in references,
-            -(data.scorecard[place]["sensitivity"] or 0.0),
-            place,
-        ),
-    )
-    return [data.scorecard[place] for place in sorted(ranked[:MOST_SCORECARD])]
+    references = data.reference_models
+    ranked = sorted(data.scorecard, key=lambda row: (row["model_id"] in references, -(row["sensitivity"] or 0.0)))
+    kept = {id(row) for row in ranked[:MOST_SCORECARD]}
+    return [row for row in data.scorecard if id(row) in kept]
 
 
 def _scorecard_finding(data: ReportData) -> str:

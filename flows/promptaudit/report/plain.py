@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from promptaudit.registry.mart_columns import MartColumn, compact_measures, mart_columns, scorecard_columns
+from promptaudit.registry.mart_columns import MartColumn, compact_measures, scorecard_columns
 from promptaudit.report.blocks.blocks import DrawnSection, Table
 from promptaudit.report.blocks.cells import Cell, Printed, Traced, cells_of, parts, plain
 from promptaudit.report.charts.drawing import undrawn
@@ -86,12 +86,12 @@ def _score(of: Traced) -> list[str]:
 
 
 def _figure(of: Traced, column: MartColumn) -> Printed:
-    if column.compact != "interval":
-        return of.measure(column)
-    estimate = mart_columns(of.mart)[column.estimate]
-    bounds = of.bounds_of(estimate)
-    beside = () if estimate.name == column.name or not bounds else (" (", of.measure(estimate), ")")
-    return (of.measure(column), *beside, " ", *parts(bounds)) if bounds else of.measure(column)
+    figure = of.measure(column.name)
+    bounds = of.bounds(column.estimate) if column.compact == "interval" else ""
+    if not bounds:
+        return figure
+    beside = () if column.estimate == column.name else (" (", of.measure(column.estimate), ")")
+    return (figure, *beside, " ", *parts(bounds))
 
 
 def _section(section: DrawnSection) -> list[str]:
@@ -150,11 +150,11 @@ def figures_csv(data: ReportData) -> str:
     tables = [own for block in blocks for own in block.tables]
     notes = [(note,) for block in blocks for note in block.notes]
     compared = [
-        (figure.value, figure.below, *each.vouching)
+        (value, below, *each["vouching"])
         for section in content.first
         for block in section.blocks
         for each in block.comparisons
-        for figure in each.figures
+        for value, below in each["figures"]
     ]
     seen: set[str] = set()
     for figure in _figures(data, [row for own in tables for row in own.rows] + notes + compared):
@@ -168,7 +168,7 @@ def _figures(data: ReportData, rows: list[tuple[Printed, ...]]) -> Iterator[Cell
     # the ends of an interval stand in the line of their figure
     for row in data.scorecard[:MOST_SCORECARD]:
         of = Traced("rpt_audit", row)
-        yield from (of.measure(column) for column in scorecard_columns() if column.name in row)
+        yield from (of.measure(column.name) for column in scorecard_columns() if column.name in row)
     for printed in rows:
         for figure in cells_of(printed):
             _, column, _ = parse_figure(figure.figure)

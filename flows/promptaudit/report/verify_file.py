@@ -86,13 +86,10 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
     printed = figures_of(page)
     with _landed(warehouse) as con:
         query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
-        written = con.execute(query, [page_sha256(content)]).fetchone()
-        if written is not None:
+        if written := con.execute(query, [page_sha256(content)]).fetchone():
             run, at = written
-            summary = (
-                f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
-            )
-            return [], summary, str(run)
+            note = f"is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            return [], f"{path.name} {note}", str(run)
         if not printed:
             msg = f"{path}: no report of promptaudit: it prints no figure with a name"
             raise DataError(msg)
@@ -152,23 +149,26 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
     findings: list[Finding] = []
     runs: Counter[str] = Counter()
     tables = marts(con)
+
+    def row_of(mart: str, name: str) -> dict[str, Any]:
+        if mart not in rows:
+            there = rows_of(con, f'select * from marts."{mart}"') if mart in tables else []  # noqa: S608 - a mart's own name
+            rows[mart] = {row_id(mart, row): row for row in there}
+        return rows[mart].get(name, {})
+
     for each in printed:
-        check = Check(where=where, what="figure", which=each.figure)
+        check, detail = Check(where=where, what="figure", which=each.figure), ""
         try:
             mart, column, digits = parse_figure(each.figure)
         except UsageError:
             findings.append(check.found("broken", detail=f"line {each.line}: no name of a figure"))
             continue
-        if mart not in rows:
-            there = rows_of(con, f'select * from marts."{mart}"') if mart in tables else []  # noqa: S608 - a mart's own name
-            rows[mart] = {row_id(mart, row): row for row in there}
-        row = rows[mart].get(f"{mart}.{digits}")
-        if row is None or column not in row:
+        row = row_of(mart, f"{mart}.{digits}")
+        if column not in row:
             findings.append(check.found("gone", detail=f"line {each.line}: no row of the marts has this name"))
             continue
         run, value = str(row[tables[mart]]), row[column]
         runs[run] += 1
-        detail = ""
         if each.value != exact(value):
             detail = f"its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
         elif each.text.strip() not in ("", *spellings(value)):
@@ -203,28 +203,26 @@ def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Findin
     from promptaudit.report import as_written, report_as
     from promptaudit.report.comparison_page.page import as_written as comparison_as_written
 
-    nearest_by: tuple[int, int, str] | None = None
-    place = path.stem.partition("-")[2]
+    place, is_below = path.stem.partition("-")[2], path.parent.name == BELOW
+    tried: list[list[int]] = []
     for policy in (None, *POLICIES):
         rendered = comparison_as_written(warehouse, page, policy)
         if rendered is None:
-            rendered = as_written(
-                warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
-            )
+            part = int(place) if place.isdecimal() else 1
+            rendered = as_written(warehouse, run, policy, is_below=is_below, part=part)
             if page == report_as(warehouse, run, "html", policy):
                 return []
         if page == rendered:
             return []
         pairs = enumerate(zip_longest(page.splitlines(), rendered.splitlines()), start=1)
-        differing = [number for number, (one, other) in pairs if one != other]
-        if differing and (nearest_by is None or len(differing) < nearest_by[0]):
-            nearest_by = (len(differing), differing[0], policy or "")
-        if len(differing) <= FEW_LINES:  # it is this policy
+        tried.append([number for number, (one, other) in pairs if one != other])
+        if len(tried[-1]) <= FEW_LINES:  # it is this policy
             break
-    if nearest_by is None:
+    nearest = min(filter(None, tried), key=len, default=None)
+    if nearest is None:
         return []
     detail = "no figure differs from the marts, but the page is not as it would be written now"
-    check = Check(where=path.name, what="page", which=f"line {nearest_by[1]}", audit_run_id=run)
+    check = Check(where=path.name, what="page", which=f"line {nearest[0]}", audit_run_id=run)
     return [check.found("changed", detail=detail)]
 
 

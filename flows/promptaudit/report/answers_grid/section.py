@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import base64
+import bisect
+import json
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
 from promptaudit.report import page_size
-from promptaudit.report.answers_grid.content import GridContent
-from promptaudit.report.answers_grid.pack import BUDGET, packed
+from promptaudit.report.answers_grid.content import Drawn, GridContent, ShownContent
 from promptaudit.report.blocks.filters import environment
 from promptaudit.report.data import ReportData
+from promptaudit.report.gather_answers import GridAnswers
 from promptaudit.report.inline_script import Script, as_json, inline
 from promptaudit.system.display.figures import count
+
+BUDGET = 2_000_000  # characters of the page at most
+MOST_SHOWN = 1_000_000  # characters at most of how samples were shown, where the page has room beside the answers
+PROBED = 4_000  # answers, from which the size of all is estimated
+PROBED_CELLS = 2_000
+ROOM = 0.95  # of the budget, since an estimate misses
+MOST_TRIES = 5
 
 PLACE = "<!--answers-->"  # no text on a page can hold it: escaped text has no `<`
 TEMPLATE = "answers_grid.html.j2"
@@ -76,3 +89,65 @@ def filled_in(page: str, data: ReportData) -> str:
     grid = answers_grid(data, min(BUDGET, room), room)
     section = environment(Path(__file__).parents[1]).get_template(TEMPLATE).render(grid=grid)
     return page.replace(PLACE, section, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """Answers deflated and in base64, with the numbers of samples and answers in them.
+
+    Each group counts its own samples.
+
+    `shown`: how samples were shown under variants that show each in its own way.
+    """
+
+    deflated: str
+    shown: str
+    n_samples: int
+    n_answers: int
+
+
+def packed(grid: GridAnswers, content: GridContent, budget: int = BUDGET, room: int | None = None) -> Packed:
+    """Packs as many answers as fit, the largest disagreement first.
+
+    A sample has all answers of a group or none.
+
+    How samples were shown gets what the answers leave of `room`, or of the budget without a `room`.
+    """
+    ranks = grid.answers["rank"].to_list()
+
+    def of(n_samples: int) -> Drawn:
+        return content.of(n_samples, grid.answers.head(bisect.bisect_left(ranks, n_samples)))
+
+    first = ranks[PROBED] + 1 if len(ranks) > PROBED else len(grid.samples)
+    n_samples, deflated = _most(lambda n: of(n).content, first, len(grid.samples), budget)
+    left = min(MOST_SHOWN, (budget if room is None else room) - len(deflated))
+    return Packed(
+        deflated=deflated,
+        shown=_shown(grid, content, of(n_samples), left) if grid.shown.cells else "",
+        n_samples=n_samples,
+        n_answers=bisect.bisect_left(ranks, n_samples),
+    )
+
+
+def _shown(grid: GridAnswers, content: GridContent, drawn: Drawn, budget: int) -> str:
+    shown = ShownContent(grid, samples=drawn.samples, variants=drawn.variants, long=content.long)
+    return _most(shown.of, min(PROBED_CELLS, len(shown)), len(shown), budget)[1]
+
+
+def _most(of: Callable[[int], dict[str, Any]], n: int, most: int, budget: int) -> tuple[int, str]:
+    # how many samples or cells fit, trying n first, and their content deflated and in base64
+    for _ in range(MOST_TRIES):
+        tried, text = n, _deflated(of(n))
+        size = len(text)
+        if size <= budget and (n == most or size >= budget * ROOM**2):
+            return tried, text
+        n = min(most, int(n * ROOM * max(0, budget) / size))
+    while len(text) > budget and tried:
+        tried //= 2
+        text = _deflated(of(tried))
+    return tried, text
+
+
+def _deflated(content: dict[str, Any]) -> str:
+    text = json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+    return base64.b64encode(zlib.compress(text, 6)).decode()

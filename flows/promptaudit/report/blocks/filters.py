@@ -91,9 +91,9 @@ def lines(table: Table, trace: Callable[[str], Markup], most: int) -> Markup:
     return Markup("".join(out))  # noqa: S704 - escaped cell by cell
 
 
-def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callable[[str], Markup]:
-    """Makes a printer of row names, linked to `<base>traces/<run>/<row>.html` for rows that have such a page."""
-    folder = f"{base}traces/{quote(audit_run_id, safe='')}"
+def trace_links(audit_run_id: str, traces: frozenset[str]) -> Callable[[str], Markup]:
+    """Makes a printer of row names, linked to `traces/<run>/<row>.html` for rows that have such a page."""
+    folder = f"traces/{quote(audit_run_id, safe='')}"
 
     def trace(row: str) -> Markup:
         code = f'<code class="trace">{html_escape(row)}</code>'

@@ -8,7 +8,7 @@ from functools import partial
 from promptaudit.registry.cards import ALL_FIELDS
 from promptaudit.registry.mart_columns import MartColumn, mart_columns
 from promptaudit.report.blocks.blocks import DrawnSection, by_pair, keyed
-from promptaudit.report.blocks.cells import Cell, Printed, Traced
+from promptaudit.report.blocks.cells import Cell, Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.charts.panels import Axes, curves
 from promptaudit.report.data import ReportData
@@ -28,8 +28,8 @@ from promptaudit.report.sections.columns import (
     words,
 )
 from promptaudit.report.sections.section import Chart, Drawn, Room, Section, Task, point
-from promptaudit.report.sections.words import known_rows, of_extreme, whose
-from promptaudit.system.display.figures import NAME, count, cut, milliseconds, number, percent, ranged, usd
+from promptaudit.report.sections.words import known_rows, of_extreme, whose, with_ends
+from promptaudit.system.display.figures import NAME, count, cut, milliseconds, number, percent, usd
 from promptaudit.warehouse import Row
 
 # distinct answers, by repetition and by paraphrase temperature
@@ -78,9 +78,7 @@ def _curves(rows: list[Row], who: str, *, shown: list[str], over: str, largest: 
     least, most = (mean(end(row["value"] for row in points)) for end in (min, max))
     span = least if least == most else f"{least} to {most}"
     label = f"{who}: distinct completions by {title}, {span} of {mean(max(row['n'] for row in points))} answers."
-    fields = {"series": "strategy", "at": title, "value": "distinct completions", "n": "answers"}
-    axes = Axes(x=title, y="distinct completions", ticks=sorted({row["at"] for row in points}), most=largest)
-    return span, curves(points, shown, axes, fields, label)
+    return span, curves(points, shown, Axes(x=title, y="distinct completions", most=largest, n="answers"), label)
 
 
 @of_extreme(lambda data: data["distinct_answers"], "distinct_completions_mean")
@@ -156,18 +154,17 @@ def _fill_formats(task: Task) -> None:
     of_marts = {_LANDED: task.scored, _TOTALS: task.of("answer_totals")}
     rows_of = {mart: keyed(rows, "model_id", "strategy") for mart, rows in of_marts.items()}
     lines = [
-        {"model_id": model, "strategy": strategy, "formats": rows}
-        | {mart: own.get((model, strategy)) for mart, own in rows_of.items()}
-        for (model, strategy), rows in groups.items()
+        {**rows[0], "formats": rows, **{mart: own.get(pair) for mart, own in rows_of.items()}}
+        for pair, rows in groups.items()
     ]
     task.table("What became of the answers", _BECAME, lines, is_open=True)
     of_variants = keyed(task.of("prompt_variants"), "model_id", "prompt_variant_id")
     worst = sorted(bad, key=lambda row: _invalid_rate([row]) or 0, reverse=True)[:WORST]
-    keys = [(row["model_id"], row["prompt_variant_id"]) for row in worst]
-    lines = [
-        {**row, "variant": variants.get(key[1]), _VARIANTS: of_variants.get(key)}
-        for row, key in zip(worst, keys, strict=True)
-    ]
+    lines = []
+    for row in worst:
+        variant = row["prompt_variant_id"]
+        own = of_variants.get((row["model_id"], variant))
+        lines.append({**row, "variant": variants.get(variant), _VARIANTS: own})
     task.table("Variants with the most invalid answers", _WORST, lines, n_heads=3)
 
 
@@ -219,8 +216,8 @@ def _fill_fields(task: Task) -> None:
 
 @of_extreme(lambda data: [row for row in data["fields"] if row["field"] != ALL_FIELDS], "sensitivity")
 def _field_that_changes(most: Row, _: ReportData) -> str:
-    spread = ranged(*(most[f"sensitivity{end}"] for end in ("", "_low", "_high")))
-    return f"The field that changes most with the wording is {whose(most, 'field', 'model_id', 'task_id', 'strategy')}: {spread}"
+    field = whose(most, "field", "model_id", "task_id", "strategy")
+    return f"The field that changes most with the wording is {field}: {with_ends(most, 'sensitivity')}"
 
 
 fields = Section(
@@ -258,16 +255,12 @@ def bounded(row: Row) -> Iterator[MartColumn]:
     return (columns[name] for name in BOUNDED if row[f"{name}_{AS_NA}"] is not None)
 
 
-def _bound(of: Traced, end: str) -> Printed:
-    return of.measure(mart_columns(_LANDED)[f"{of.row['measure']}_{end}"])
-
-
 _MISSING = (
     *(MODEL, STRATEGY, words("Measure", "label")),
     Column("Unanswered asks", lambda of: of.row["n_unanswered"], is_figure=True),
-    Column("Without them", lambda of: of.measure(mart_columns(_LANDED)[of.row["measure"]]), is_figure=True),
-    Column("All N/A", lambda of: _bound(of, AS_NA), is_figure=True),
-    Column("All the commonest label", lambda of: _bound(of, AS_MODAL), is_figure=True),
+    Column("Without them", lambda of: of.measure(of.row["measure"]), is_figure=True),
+    Column("All N/A", lambda of: of.measure(f"{of.row['measure']}_{AS_NA}"), is_figure=True),
+    Column("All the commonest label", lambda of: of.measure(f"{of.row['measure']}_{AS_MODAL}"), is_figure=True),
 )
 
 
@@ -355,10 +348,9 @@ def _latencies(rows: list[Row], shown: list[str], task: str) -> Drawn:
     ]
     most = max(row["high"] for row in points)
     slowest = max(own, key=lambda row: row["latency_p50_ms"])
-    label = (
-        f"{task}: latency of {len(models)} models by strategy in milliseconds, median to 95th percentile; largest median "
-        f"{milliseconds(slowest['latency_p50_ms'])}, of {cut(slowest['model_id'], NAME)}."
-    )
+    largest = f"largest median {milliseconds(slowest['latency_p50_ms'])}, of {cut(slowest['model_id'], NAME)}"
+    span = "by strategy in milliseconds, median to 95th percentile"
+    label = f"{task}: latency of {len(models)} models {span}; {largest}."
     domain = (0.0, most * 1.05 or 1.0)
     return "median to 95th percentile", panels.ranges(points, shown, domain, "ms", label, of_what="strategy")
 

@@ -9,7 +9,7 @@ from promptaudit.marts.comparison.result import VERDICTS
 from promptaudit.registry.mart_columns import compared_unit
 from promptaudit.report.blocks.blocks import MOST_ROWS, Table
 from promptaudit.report.blocks.cells import Cell, Printed, Traced
-from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.data import JudgingData
 from promptaudit.system.display.figures import ABSENT, NAME, chance, count, cut, in_unit, signed
 from promptaudit.system.display.variant_names import numbered
 from promptaudit.warehouse import Row

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from promptaudit.report.blocks.blocks import Disagreement, by
+from promptaudit.report.blocks.blocks import by
 from promptaudit.report.blocks.cells import Cell, Printed, Traced
-from promptaudit.report.data import ReportData
-from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.data import JudgingData, ReportData
 from promptaudit.report.queries import MOST_DISAGREEMENTS, MOST_REFERENCES
 from promptaudit.report.sections.columns import (
     MODEL,
@@ -192,21 +191,22 @@ def _crossed(rows: list[Row]) -> list[Row]:
     return [crossed[key] for key in sorted(crossed)]
 
 
-def _disagreement(rows: list[Row], long: int) -> Disagreement:
+def _disagreement(rows: list[Row], long: int) -> Row:
+    # rulings as (method, ruling, reason); lines of the question, None: not recorded
     row = rows[0]
     models = cut(row["model_id"], 60) if row["n_models"] == 1 else f"{row['n_models']} models"
     n, variants = row["n_predictions"], row["n_variants"]
     times = "once" if n == 1 else f"{count(n)} times"
     templates = "one template" if variants == 1 else f"{count(variants)} templates"
-    return Disagreement(
-        sample_id=row["sample_id"],
-        rulings=tuple((each["scoring_method"], each["ruling"], _reason(each, long)) for each in rows[:MOST_METHODS]),
-        occurrence=f"said {times} by {models} under {templates}",
-        lines=None if row["input"] is None else paragraph(row["input"], long),
-        right_answers=_right_answers(row, long),
-        completion=cut(row["completion"] or "", long),
-        glimpse=cut(row["completion"] or "", 60),
-    )
+    return {
+        "sample_id": row["sample_id"],
+        "rulings": [(each["scoring_method"], each["ruling"], _reason(each, long)) for each in rows[:MOST_METHODS]],
+        "occurrence": f"said {times} by {models} under {templates}",
+        "lines": None if row["input"] is None else paragraph(row["input"], long),
+        "right_answers": _right_answers(row, long),
+        "completion": cut(row["completion"] or "", long),
+        "glimpse": cut(row["completion"] or "", 60),
+    }
 
 
 def _reason(row: Row, long: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
@@ -13,7 +13,7 @@ from promptaudit.marts.comparison.result import NEWS as MOVED
 from promptaudit.marts.comparison.result import VERDICTS
 from promptaudit.query.history.nights import DATED, NightMark, Nights, NightVerdict, differs, night_names
 from promptaudit.registry.mart_columns import ENDS, MartColumn, compared_unit, scorecard_columns
-from promptaudit.report.blocks.blocks import Block, DrawnSection, Panel, by
+from promptaudit.report.blocks.blocks import Block, DrawnSection, Panel, by, by_columns
 from promptaudit.report.blocks.cells import Printed, Traced, parts
 from promptaudit.report.charts import panels
 from promptaudit.report.data import ReportData
@@ -35,10 +35,11 @@ from promptaudit.report.sections.columns import (
     words,
 )
 from promptaudit.report.sections.section import Section, point
+from promptaudit.report.sections.words import with_ends
 from promptaudit.report.summary_causes import base_of, last_comparable
 from promptaudit.report.summary_worst import mart_of
 from promptaudit.system.display.compared import Compared
-from promptaudit.system.display.figures import ABSENT, NAME, count, cut, in_unit, ranged
+from promptaudit.system.display.figures import ABSENT, NAME, count, cut, in_unit
 from promptaudit.system.display.movement import why
 from promptaudit.warehouse import Row
 
@@ -121,25 +122,21 @@ def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
         key=lambda row: (newest_first[row.audit_run_id], row.measure, row.model_id),
     )
     room = len(panels.SERIES)
-    for task_id, of_task in sorted(by(figures, "task_id").items()):
-        for strategy, rows in sorted(by(of_task, "strategy").items()):
-            models = sorted(by(rows, "model_id").items())
-            for start in range(0, len(models), room):
-                own = dict(models[start : start + room])
-                yield Group(
-                    task_id=task_id,
-                    strategy=strategy,
-                    models=own,
-                    part=f"models {start + 1} to {start + len(own)} of {len(models)}" if len(models) > room else "",
-                    names=names,
-                    dates=dates,
-                    verdicts=[
-                        row
-                        for row in verdicts
-                        if (row.task_id, row.strategy) == (task_id, strategy) and row.model_id in own
-                    ],
-                    marks=[mark for mark in nights.marks if any(mark.is_of(model, task_id, strategy) for model in own)],
-                )
+    for (task_id, strategy), rows in sorted(by_columns(figures, "task_id", "strategy").items()):
+        models = sorted(by(rows, "model_id").items())
+        for start in range(0, len(models), room):
+            own = dict(models[start : start + room])
+            keys = {(model, task_id, strategy) for model in own}
+            yield Group(
+                task_id=task_id,
+                strategy=strategy,
+                models=own,
+                part=f"models {start + 1} to {start + len(own)} of {len(models)}" if len(models) > room else "",
+                names=names,
+                dates=dates,
+                verdicts=[row for row in verdicts if (row.model_id, row.task_id, row.strategy) in keys],
+                marks=[mark for mark in nights.marks if any(mark.is_of(*key) for key in keys)],
+            )
 
 
 def _chosen(groups: list[Group]) -> list[Group]:
@@ -157,10 +154,8 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     who = f"{cut(group.task_id, NAME // 2)} · {cut(group.strategy, NAME // 4)}"
     block = Block(task_id=f"{who} · {group.part}" if group.part else who, findings=_findings_of(group))
     block.legend = tuple((colour, cut(model, 60)) for colour, model in zip(panels.SERIES, group.models, strict=False))
-    changed_runs = {run for run, _ in group.runs("changed")}
-    changed = [name for run, name in group.names.items() if run in changed_runs]
-    noted_runs = {mark.audit_run_id for mark in group.marks}
-    noted = [name for run, name in group.names.items() if run in noted_runs]
+    runs = {run for run, _ in group.runs("changed")}, {mark.audit_run_id for mark in group.marks}
+    changed, noted = ([name for run, name in group.names.items() if run in own] for own in runs)
     missing = []
     for measure in drawn_measures():
         column, name = measure.name, measure.label
@@ -173,7 +168,7 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
         if not drawn:
             missing.append(name)
             continue
-        last = "; ".join(f"{cut(model, 60)} {_ranged(rows[-1], column)}" for model, rows in group.models.items())
+        last = "; ".join(f"{cut(model, 60)} {with_ends(rows[-1], column)}" for model, rows in group.models.items())
         about = f"{who}{group.part and ', '}{group.part}: {name} over {len(group.names)} nights; the last of each model: {last}."
         picture = panels.nights(drawn, list(group.names.values()), axes[group.task_id, column], changed, about, noted)
         worse_end = "higher" if measure.direction == "lower" else "lower"
@@ -223,10 +218,6 @@ def _lines(group: Group) -> list[Row]:
             quiet = "nothing regressed or changed" if (run, model) in compared else ABSENT
             lines.append({**row, "night": group.dates[run], "against": "; ".join(words) or quiet})
     return sorted(lines, key=lambda row: -places[row["audit_run_id"]])  # models keep their order within a night
-
-
-def _ranged(row: Row, column: str) -> str:
-    return ranged(row[column], row[f"{column}_low"], row[f"{column}_high"])
 
 
 def _nights_with_news(data: ReportData) -> str:
@@ -350,9 +341,7 @@ def counts_of(rows: Sequence[Row]) -> str:
 
 def _findings_with_reasons(news: list[Row]) -> list[tuple[str, str]]:
     # measures with one reason share a finding, the gravest first
-    by_reason: dict[str, list[Row]] = {}
-    for row in news:
-        by_reason.setdefault(why(Compared.of(row)) or "no reason is recorded", []).append(row)
+    by_reason = by([{**row, "why": why(Compared.of(row)) or "no reason is recorded"} for row in news], "why")
     findings = []
     for reason, rows in list(by_reason.items())[:MOST_FINDINGS]:
         more = f"; and {len(rows) - MOST_TOGETHER} more" if len(rows) > MOST_TOGETHER else ""
@@ -402,16 +391,12 @@ def _fill_gate(section: DrawnSection, data: ReportData) -> None:
     lines = []
     for result in sorted(data.gate.rules, key=lambda result: order.index(result.outcome)):
         shown, n_more = shown_rows(result)
-        reasons = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
-        more = [f"and {n_more} more"] if n_more else []
-        rule = {"outcome": NAMED[result.outcome].capitalize(), "rule": cut(result.rule, LONGEST)}
-        found = {"found": "; ".join([*_cut(reasons), *more]), "look_closer": "; ".join(_cut(result.look_closer))}
-        lines.append(rule | found)
+        found = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
+        found += [f"and {n_more} more"] if n_more else []
+        line = {"rule": [result.rule], "found": found, "look_closer": result.look_closer}
+        texts = {name: "; ".join(cut(text, LONGEST) for text in own) for name, own in line.items()}
+        lines.append({"outcome": NAMED[result.outcome].capitalize(), **texts})
     section.add().tables.append(table("Rules of the gate", _RULES, lines, is_open=True))
-
-
-def _cut(texts: Iterable[str]) -> list[str]:
-    return [cut(text, LONGEST) for text in texts]
 
 
 gate_rules = Section(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from promptaudit.query.history.nights import differs
 from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, Table, by, keyed
-from promptaudit.report.blocks.cells import Cell, Printed, Traced
+from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, Table, by, by_columns, keyed
+from promptaudit.report.blocks.cells import Printed, Traced
 from promptaudit.report.data import ReportData
 from promptaudit.report.sections.columns import Pivot, n_tasks, pivoted
 from promptaudit.report.sections.section import Section
@@ -30,6 +29,7 @@ MANY_TASKS = 6  # are not all in sight at once
 NO_FIGURE = "No task was asked under two prompt variants, so nothing tells how far answers depend on them."
 SHADES = {"sensitivity": (0.05, 0.1, 0.2, 0.35, 0.6), "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16)}
 """The figures from which each shade beyond the first is used."""
+LABELS = {"accuracy_std_corrected": "Corrected spread of accuracy between templates"}
 MEANS = {
     "sensitivity": "0: every {word} gives a sample the same label, or none. Brackets are 95 % intervals.",
     "accuracy_std_corrected": "0: accuracy is the same under every template. Brackets are 95 % intervals.",
@@ -84,10 +84,8 @@ def _drawn(
     has_strategies = len({other for _, other in kept}) > 1 or beside != "strategy"
     drawn, task = [], None
     for task_id, other in kept:
-        cells = tuple(
-            _heat_cell(by_key.get((model, task_id, other)), before.get((model, task_id, other)), mart, column, steps)
-            for model in models
-        )
+        keys = [(model, task_id, other) for model in models]
+        cells = tuple(_heat_cell(by_key.get(key), before.get(key), mart, column, steps) for key in keys)
         heading = task_id if has_strategies and task_id != task else None
         drawn.append(HeatLine(name=other if has_strategies else task_id, heading=heading, cells=cells))
         task = task_id
@@ -107,16 +105,10 @@ def _drawn(
     if len(models) < len(everyone):
         notes.append(f"{len(models)} of {len(everyone)} models are shown; promptaudit sql has the others.")
     if len(kept) < len(lines):
-        notes.append(
-            f"The {len(kept)} lines of {len(lines)} that depend most on the {word}; promptaudit sql has the others."
-        )
-    label = (
-        mart_columns("rpt_audit")[column].label
-        if mart == "rpt_audit"
-        else "Corrected spread of accuracy between templates"
-    )
+        some = f"The {len(kept)} lines of {len(lines)} that depend most on the {word}"
+        notes.append(f"{some}; promptaudit sql has the others.")
     return Heat(
-        label=label,
+        label=LABELS.get(column) or mart_columns(mart)[column].label,
         beside="with its 95 % interval" + (" and the figure of the last comparable night" if has_before else ""),
         columns=tuple((model, "reference" if model in references else "") for model in models),
         lines=tuple(drawn),
@@ -295,73 +287,37 @@ MOST_LABELS = 8
 _ANSWERS = ("task_id", "sample_id", "model_id", "strategy")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """One model's and strategy's answers to a sample: labels as (label or None for N/A, count, share), and examples."""
-
-    model_id: str
-    strategy: str
-    sensitivity: Cell
-    labels: list[tuple[str | None, str, float]]
-    n_more_labels: int
-    examples: list[tuple[str, str]]  # completion, count
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """One of the most sensitive samples."""
-
-    task_id: str
-    sample_id: str
-    gold_label: str | None
-    sensitivity: str
-    lines: list[str] | None  # of the input; None: not recorded
-    groups: list[Answers]
-    n_more_groups: int
-    is_left_out: bool  # its texts
-
-
-def samples(data: ReportData) -> list[Sample]:
+def samples(data: ReportData) -> list[Row]:
     """Lists the samples whose labels depend most on the wording, by the mean over strategies and models.
 
-    Models that answer by chance or err on purpose are left out of that mean if there is another model.
+    Models that answer by chance or err on purpose are left out of that mean if there is another model. Each has
+    `groups`, one for each model and strategy: labels as (label or None for N/A, count, share), and examples as
+    (completion, count). `lines` are those of the input; None: not recorded.
     """
-    labels, examples = _by_answers(data.top_labels), _by_answers(data.top_examples)
-    groups: dict[tuple[str, str], list[Answers]] = {}
+    labels, examples = (by_columns(rows, *_ANSWERS) for rows in (data.top_labels, data.top_examples))
+    groups: dict[tuple[str, str], list[Row]] = {}
     for key, row in keyed(data.top_sensitivities, *_ANSWERS).items():
-        own = labels.get(key, [])
+        own, said = labels.get(key, []), examples.get(key, [])
         n = sum(label["n"] for label in own)
-        completions = [] if data.texts.of(row["task_id"]) == "none" else examples.get(key, [])
-        answers = Answers(
-            model_id=row["model_id"],
-            strategy=row["strategy"],
-            sensitivity=Traced("fct_sensitivity", row).number("sensitivity"),
-            labels=[(label["label"], count(label["n"]), label["n"] / n) for label in own[:MOST_LABELS]],
-            n_more_labels=max(0, len(own) - MOST_LABELS),
-            examples=[(cut(each["completion"] or "", data.texts.long), count(each["n"])) for each in completions],
-        )
-        groups.setdefault((row["task_id"], row["sample_id"]), []).append(answers)
+        answers = {
+            "sensitivity": Traced("fct_sensitivity", row).number("sensitivity"),
+            "labels": [(label["label"], count(label["n"]), label["n"] / n) for label in own[:MOST_LABELS]],
+            "n_more_labels": max(0, len(own) - MOST_LABELS),
+            "examples": [(cut(each["completion"] or "", data.texts.long), count(each["n"])) for each in said],
+        }
+        groups.setdefault((row["task_id"], row["sample_id"]), []).append({**row, **answers})
     return [_sample(data, row, groups.get((row["task_id"], row["sample_id"]), [])) for row in data.top]
 
 
-def _by_answers(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in _ANSWERS), []).append(row)
-    return groups
-
-
-def _sample(data: ReportData, row: Row, groups: list[Answers]) -> Sample:
-    return Sample(
-        task_id=row["task_id"],
-        sample_id=row["sample_id"],
-        gold_label=row["gold_label"],
-        sensitivity=number(row["sensitivity"]),
-        lines=None if row["input"] is None else paragraph(row["input"], data.texts.long),
-        groups=groups[:MOST_GROUPS],
-        n_more_groups=max(0, len(groups) - MOST_GROUPS),
-        is_left_out=data.texts.of(row["task_id"]) == "none",
-    )
+def _sample(data: ReportData, row: Row, groups: list[Row]) -> Row:
+    return {
+        **row,
+        "sensitivity": number(row["sensitivity"]),
+        "lines": None if row["input"] is None else paragraph(row["input"], data.texts.long),
+        "groups": groups[:MOST_GROUPS],
+        "n_more_groups": max(0, len(groups) - MOST_GROUPS),
+        "is_left_out": data.texts.of(row["task_id"]) == "none",
+    }
 
 
 def samples_finding(data: ReportData) -> str:

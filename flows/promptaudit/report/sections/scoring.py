@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from promptaudit.report.blocks.blocks import Comparison, DrawnSection, Figure, Panel, Table
+from promptaudit.report.blocks.blocks import DrawnSection, Panel, Table
 from promptaudit.report.blocks.cells import Cell, Printed, Traced, parts
 from promptaudit.report.charts import panels
-from promptaudit.report.data import ReportData
-from promptaudit.report.gather_judging import is_judge, is_rule
+from promptaudit.report.data import ReportData, is_judge, is_rule
 from promptaudit.report.sections.columns import (
     MODEL,
     Column,
@@ -28,8 +27,8 @@ from promptaudit.report.sections.columns import (
 from promptaudit.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
 from promptaudit.report.sections.run import options_of_import
 from promptaudit.report.sections.section import Section, Task, point
-from promptaudit.report.sections.words import ends, known_rows, whose
-from promptaudit.system.display.figures import ABSENT, count, cut, number, ranged, signed
+from promptaudit.report.sections.words import ends, known_rows, whose, with_ends
+from promptaudit.system.display.figures import ABSENT, count, cut, number, signed
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import row_id
 
@@ -223,6 +222,11 @@ scoring_across_tasks = Section(
 
 MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
 MOST_COMPARED = 100  # a task
+_VOUCHED = (
+    ("accuracy_rectified", "accuracy", "number"),
+    ("spread_judge_rectified", "corrected spread", "number"),
+    ("share_removed_rectified", "share removed", "share"),
+)
 _RECTIFIED = (
     *(MODEL, SCORED_BY, figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified")),
     *(counted("Ruled by people", "n_ruled"), figure("Rectified std", "accuracy_std_rectified")),
@@ -339,36 +343,32 @@ def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], unver
     return f"{name}{state}; wrong on controls: {errors.get((task_id, method), 'none shown')}"
 
 
-def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
+def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Row:
+    # figures with what stands below each: its interval, its standard deviation, or why it is missing
     of = Traced("rpt_rule_against_judge", row)
-
-    def accuracy(who: str) -> Figure:
-        std = row[f"accuracy_std_{who}"]
-        return Figure(of.number(f"accuracy_{who}"), "" if std is None else f"± {number(std)}")
-
-    spreads = (Figure(of.number(name), of.bounds(name)) for name in ("spread_rule", "spread_judge", "difference"))
-    removed = Figure(of.share("share_removed"), of.bounds("share_removed", "share"))
+    stds = {who: row[f"accuracy_std_{who}"] for who in ("rule", "judge")}
+    removed: tuple[Printed, Printed] = of.share("share_removed"), of.bounds("share_removed", "share")
     if row["share_removed"] is None:
-        removed = Figure(of.cell("share_removed", ABSENT), why_no_share(row))
+        removed = of.cell("share_removed", ABSENT), why_no_share(row)
     vouching: list[Printed] = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
     if row.get("n_ruled"):
         vouching.append((of.count("n_ruled"), " answers that people ruled on"))
-    for name, words_of in (("accuracy_rectified", "accuracy"), ("spread_judge_rectified", "corrected spread")):
+    for name, words_of, kind in _VOUCHED:
         if row.get(name) is not None:
-            vouching.append((f"rectified: {words_of} ", of.number(name), " ", *parts(of.bounds(name))))
-    if row["share_removed_rectified"] is not None:
-        around = parts(of.bounds("share_removed_rectified", "share"))
-        vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *around))
-    return Comparison(
-        model_id=row["model_id"],
-        rule=row["rule"],
-        judge=row["judge"],
-        figures=(accuracy("rule"), accuracy("judge"), *spreads, removed),
-        is_verified=row["judge_state"] == VERIFIED,
-        vouching=tuple(vouching),
-        sentence=conclusion(row),
-        row=row_id("rpt_rule_against_judge", row),
-    )
+            figure = getattr(of, kind)(name)
+            vouching.append((f"rectified: {words_of} ", figure, " ", *parts(of.bounds(name, kind))))
+    return {
+        **row,
+        "figures": [
+            *((of.number(f"accuracy_{who}"), "" if std is None else f"± {number(std)}") for who, std in stds.items()),
+            *((of.number(name), of.bounds(name)) for name in ("spread_rule", "spread_judge", "difference")),
+            removed,
+        ],
+        "is_verified": row["judge_state"] == VERIFIED,
+        "vouching": vouching,
+        "sentence": conclusion(row),
+        "row": row_id("rpt_rule_against_judge", row),
+    }
 
 
 def _whose_spread(data: ReportData) -> str:
@@ -378,10 +378,8 @@ def _whose_spread(data: ReportData) -> str:
     if not known:
         return ""
     worst = max(known, key=lambda row: row["accuracy_std_corrected"])
-    spread = ranged(*(worst[f"accuracy_std_corrected{end}"] for end in ("", "_low", "_high")))
-    return (
-        f"Accuracy varies most between templates for {whose(worst, 'model_id', 'task_id', 'scoring_method')}: {spread}"
-    )
+    of, spread = whose(worst, "model_id", "task_id", "scoring_method"), with_ends(worst, "accuracy_std_corrected")
+    return f"Accuracy varies most between templates for {of}: {spread}"
 
 
 scoring = Section(

@@ -79,9 +79,22 @@ class Room:
 
 def _draw(block: Block, charts: Sequence[Chart], n: int, some: str) -> None:
     block.panels += [Panel(chart.name, chart.beside, *chart.draw()) for chart in charts[:n]]
+    if n < len(charts):
+        note_some(block, some)
+
+
+def note_some(block: Block, some: str) -> None:
+    """Notes once that only some of what a block is about is drawn."""
     note = f"{some}; the figures below hold all of them."
-    if n < len(charts) and note not in block.notes:
+    if note not in block.notes:
         block.notes.append(note)
+
+
+def colour(block: Block, names: Sequence[str], n_in_all: int, what: str) -> None:
+    """Writes the legend of the series, a colour each, and notes how many of all are drawn."""
+    block.legend = tuple(zip(SERIES, names, strict=False))
+    if len(names) < n_in_all:
+        note_some(block, f"{len(names)} of {n_in_all}{what} are drawn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,10 +158,7 @@ class Task:
         """Writes the legend of the strategies that have a colour, lists them, and notes how many have none."""
         everything = list(dict.fromkeys(row["strategy"] for row in (self.rows if rows is None else rows)))
         shown = everything[: len(SERIES)]
-        self.block.legend = tuple(zip(SERIES, shown, strict=False))
-        if len(everything) > len(shown):
-            some = f"{len(shown)} of {len(everything)} strategies are drawn"
-            self.block.notes.append(f"{some}; the figures below hold all of them.")
+        colour(self.block, shown, len(everything), " strategies")
         return shown
 
 

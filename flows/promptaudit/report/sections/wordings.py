@@ -8,12 +8,10 @@ from functools import partial
 from typing import Any
 
 from promptaudit.query.choice.choose import Wording
-from promptaudit.registry.mart_columns import mart_columns
 from promptaudit.report.blocks.blocks import by, by_pair, keyed
-from promptaudit.report.blocks.cells import Printed, Traced
+from promptaudit.report.blocks.cells import Traced
 from promptaudit.report.charts import panels
-from promptaudit.report.data import ReportData
-from promptaudit.report.gather_judging import LABELS, is_rule
+from promptaudit.report.data import LABELS, ReportData, is_rule
 from promptaudit.report.sections.columns import (
     MODEL,
     N_SAMPLES,
@@ -23,13 +21,14 @@ from promptaudit.report.sections.columns import (
     bounds,
     counted,
     figure,
+    n_tasks,
     variant_number,
     wording,
     words,
 )
 from promptaudit.report.sections.section import Drawn, Section, Task, point
-from promptaudit.report.sections.words import NO_GOLD, by_group, known_rows, whose
-from promptaudit.system.display.figures import NAME, count, cut, number, ranged, signed
+from promptaudit.report.sections.words import NO_GOLD, by_group, known_rows, whose, with_ends
+from promptaudit.system.display.figures import NAME, count, cut, number, signed
 from promptaudit.warehouse import Row
 
 # accuracy under each variant
@@ -91,15 +90,13 @@ def _dots(rows: list[Row], who: str, *, domain: panels.Domain, originals: set[st
 
 
 def _widest(data: ReportData) -> str:
-    groups = [rows for rows in by_group(known_rows(data, data["accuracy_by_variant"], "accuracy")) if len(rows) > 1]
-    ranges = [
-        (max(values) - min(values), values, rows) for rows in groups for values in [[row["accuracy"] for row in rows]]
-    ]
+    groups = by_group(known_rows(data, data["accuracy_by_variant"], "accuracy"))
+    ranges = {group: [row["accuracy"] for row in rows] for group, rows in groups.items() if len(rows) > 1}
     if not ranges:
         return ""
-    _, values, rows = max(ranges, key=lambda each: each[0])
-    ends = f"{number(min(values))} to {number(max(values))}"
-    return f"Accuracy is {ends} depending on the {data.word}, for {whose(rows[0])}"
+    group = max(ranges, key=lambda each: max(ranges[each]) - min(ranges[each]))
+    ends = f"{number(min(ranges[group]))} to {number(max(ranges[group]))}"
+    return f"Accuracy is {ends} depending on the {data.word}, for {whose(groups[group][0])}"
 
 
 accuracy_by_variant = Section(
@@ -317,7 +314,7 @@ def _rank(row: Row) -> tuple[object, ...]:
 def _costly(data: ReportData) -> str:
     originals = {row["prompt_variant_id"] for row in data.variants if row["is_original"]}
     costly: list[tuple[int, list[Row]]] = []
-    for rows in by_group(known_rows(data, data["accuracy_by_variant"], "accuracy")):
+    for rows in by_group(known_rows(data, data["accuracy_by_variant"], "accuracy")).values():
         base = next((row["accuracy"] for row in rows if row["prompt_variant_id"] in originals), None)
         if base is not None and len(rows) > 1:
             costly.append((sum(row["accuracy"] < base - MUCH for row in rows), rows))
@@ -349,7 +346,6 @@ prompt_variants = Section(
 
 EFFECTS = "fct_variations"
 TITLE = "What moves the answers"
-INTERVAL = "95 % interval"
 LARGEST = "moves_most"
 
 SAYS = {
@@ -370,27 +366,13 @@ def kind(row: Row) -> str:
     return str(row["variation"]).replace("_", " ")
 
 
-def _measure(of: Traced, name: str) -> Printed:
-    return of.measure(mart_columns(EFFECTS)[name])
-
-
-def _bounds(of: Traced, name: str) -> Printed:
-    return of.bounds_of(mart_columns(EFFECTS)[name])
-
-
 _KINDS = (
     *(MODEL, STRATEGY, Column("Kind", lambda of: kind(of.row)), Column("Verdict", lambda of: SAYS[of.row["verdict"]])),
-    *(
-        counted("Variants", "n_variants"),
-        N_SAMPLES,
-        figure("Disagreement", "disagreement"),
-        figure("of repeating", "noise"),
-    ),
-    *(figure("Effect", "effect", _measure), figure(INTERVAL, "effect", _bounds)),
-    figure("Share of effects", "effect_share", Traced.share),
-    *(figure("Sensitivity", "sensitivity"), figure(INTERVAL, "sensitivity", _bounds)),
-    *(figure("Consistency", "consistency"), figure("PSS inter", "pss_inter", _measure)),
-    figure(INTERVAL, "pss_inter", _bounds),
+    *(counted("Variants", "n_variants"), N_SAMPLES, figure("Disagreement", "disagreement")),
+    *(figure("of repeating", "noise"), figure("Effect", "effect", Traced.measure), bounds("effect")),
+    *(figure("Share of effects", "effect_share", Traced.share), figure("Sensitivity", "sensitivity")),
+    *(bounds("sensitivity"), figure("Consistency", "consistency")),
+    *(figure("PSS inter", "pss_inter", Traced.measure), bounds("pss_inter")),
 )
 
 
@@ -412,23 +394,17 @@ def _fill_kinds(task: Task) -> None:
 
 def finding(rows: Sequence[Row]) -> str:
     """Says which kind moves the answers of which model most, by the largest effect."""
-    largest = sorted((row for row in rows if row["verdict"] == LARGEST), key=lambda row: -row["effect"])
-    if not largest:
+    largest = [row for row in rows if row["verdict"] == LARGEST]
+    if largest:
+        first = max(largest, key=lambda row: row["effect"])
+        on = f" on {cut(first['task_id'], NAME)}" if n_tasks(rows) > 1 else ""
+        rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
+        of_whom = f"{cut(first['model_id'], NAME)}{on}"
+        said = f"{kind(first)} moves answers of {of_whom} most, {with_ends(first, 'effect')} beyond repeating{rest}"
+    else:
         none = "no kind of variation is told from repeating", "not measured without repetitions"
-        return _begun(_moving(rows, *none))
-    first = largest[0]
-    on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
-    rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
-    of_whom = f"{cut(first['model_id'], NAME)}{on}"
-    return _begun(f"{kind(first)} moves answers of {of_whom} most, {_effect(first)} beyond repeating{rest}")
-
-
-def _begun(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
-
-
-def _effect(row: Row) -> str:
-    return ranged(row["effect"], row["effect_low"], row["effect_high"])
+        said = _moving(rows, *none)
+    return said[:1].upper() + said[1:]
 
 
 def _moving(rows: Sequence[Row], none: str, unmeasured: str) -> str:
@@ -445,19 +421,15 @@ def _said(rows: Sequence[Row]) -> str:
     largest = next((row for row in rows if row["verdict"] == LARGEST), None)
     if largest is None:
         return _moving(rows, "no kind told from repeating", "not measured")
-    return f"{kind(largest)} moves answers most, {_effect(largest)}"
+    return f"{kind(largest)} moves answers most, {with_ends(largest, 'effect')}"
 
 
 def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.Domain) -> Drawn:
     points = [point(EFFECTS, row, "effect", name=kind(row), series=row["strategy"]) for row in rows]
     strongest = max(rows, key=lambda row: row["effect"])
-    label = (
-        f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
-    )
-    drawing = panels.ranges(
-        points, list(series), domain, "beyond repeating", label, "strategy", level=0.0, names_what="kind"
-    )
-    return "", drawing
+    most = f"{kind(strongest)} {number(strongest['effect'])}"
+    label = f"{who}: effect of each kind of variation beyond repeating; {most}."
+    return "", panels.ranges(points, series, domain, "beyond repeating", label, "strategy", 0.0, "kind")
 
 
 def _domain(rows: Sequence[Row]) -> panels.Domain:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.system.display.figures import cut, number
+from promptaudit.report.blocks.blocks import by
+from promptaudit.system.display.figures import cut, number, ranged
 from promptaudit.warehouse import Row
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ def group(row: Row) -> tuple[str, ...]:
     return tuple(row[name] for name in ("model_id", "task_id", "strategy", "scoring_method") if name in row)
 
 
-def by_group(rows: Iterable[Row]) -> list[list[Row]]:
+def by_group(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     """Groups rows by model, task, strategy and scoring method."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(group(row), []).append(row)
-    return list(groups.values())
+    return groups
 
 
 def whose(row: Row, *names: str) -> str:
@@ -73,10 +74,17 @@ def ends(data: ReportData, what: str, rows: Iterable[Row], column: str, *names: 
 
 def means_of(rows: Sequence[Row], name: str, column: str) -> dict[str, float]:
     """Maps each value of the column `name` to the mean of a figure over its rows."""
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        values.setdefault(row[name], []).append(row[column])
-    return {key: sum(own) / len(own) for key, own in values.items()}
+    return {key: sum(row[column] for row in own) / len(own) for key, own in by(rows, name).items()}
+
+
+def with_ends(row: Row, column: str) -> str:
+    """Prints a figure of a row with its interval."""
+    return ranged(*(row[f"{column}{end}"] for end in ("", "_low", "_high")))
+
+
+def renamed(row: Row, names: Mapping[str, str]) -> Row:
+    """Takes columns of a row under other names, as charts have them."""
+    return {name: row[column] for name, column in names.items()}
 
 
 def class_of(row: Row) -> str:
