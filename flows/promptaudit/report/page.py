@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from promptaudit.registry.mart_columns import MartColumn, scorecard_columns
+from promptaudit.registry.mart_columns import scorecard_columns
 from promptaudit.report import page_size
 from promptaudit.report.answers_grid import section as answers_grid
 from promptaudit.report.blocks.blocks import DrawnSection
@@ -22,7 +22,7 @@ from promptaudit.report.sections.scorecard import heat, samples, samples_finding
 from promptaudit.report.sections.scoring import scoring
 from promptaudit.report.sections.words import ends
 from promptaudit.report.summary_worst import Worst
-from promptaudit.system.display.figures import NAME, count, cut
+from promptaudit.system.display.figures import count, cut
 from promptaudit.warehouse import Row
 
 TEMPLATE = "report.html.j2"
@@ -39,7 +39,6 @@ SECTION_OF = {
     "invalid_rate": "answer_formats",
 }
 """Maps each measure to the section with the figure of the worst group."""
-NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
 
 
 def render(data: ReportData, *, traces: frozenset[str] = frozenset()) -> str:
@@ -107,7 +106,6 @@ def _rendered(
             is_first=is_first,
             most_rows=most_rows,
             n_left_out=n_left_out,
-            title=cut(data.run["audit_id"], NAME),
             opening=data.summary,
             section_of_worst=_section_of(data.summary.worst),
             looked_at=_looked_at([*content.first, *content.others]),
@@ -116,21 +114,18 @@ def _rendered(
             heat=heat(data),
             scorecard=_scorecard(data),
             n_scorecard=len(data.scorecard),
-            scorecard_measures=_measures_of(data.scorecard),
+            scorecard_measures=[column for column in scorecard_columns() if column.scorecard is not None],
             scope=scope(data),
             finding_of={"scorecard": _scorecard_finding(data), "samples": samples_finding(data), "run": run.line(data)},
             first=content.first,
             sections=content.others if is_first else content.measured,
             samples=samples(data),
-            no_samples=NO_SAMPLES,
             gate=nights.format_gate.drawn(data),
             grid_script=inline(answers_grid.SCRIPT),
             facts=run.facts(data),
             identity_tables=run.tables(data),
             measures=content.measures,
-            conventions=run.CONVENTIONS,
             tracing=run.TRACING,
-            seal=data.run.get("seal"),
             script=inline(SCRIPT),
         )
     )
@@ -157,10 +152,6 @@ def _scorecard(data: ReportData) -> list[Row]:
 
 def _scorecard_finding(data: ReportData) -> str:
     return ends(data, "Sensitivity", data.scorecard, "sensitivity")
-
-
-def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
-    return [column for column in scorecard_columns() if column.scorecard is not None] if scorecard else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,17 +36,12 @@ def markdown(data: ReportData) -> str:
     if seal := run.get("seal"):
         lines += [f"Seal {code(seal)}", ""]
     # a sentence may hold a name
-    lines += [
-        *(f"- {_sentence(sentence)}" for sentence in (*opening(data.summary), *scope(data))),
-        "",
-        "### Scorecard",
-        "",
-    ]
+    lines += [f"- {_sentence(sentence)}" for sentence in (*opening(data.summary), *scope(data))]
+    lines += ["", "### Scorecard", ""]
     shown_rows = [_score(Traced("rpt_audit", row)) for row in data.scorecard[:MOST_LINES]]
-    if shown_rows:
-        lines += [*table(_headings(), shown_rows, 1 + len(compact_measures())), *_rest(len(data.scorecard)), ""]
-    else:
-        lines += ["No figures yet.", ""]
+    headings = ["Model", "Task", "Strategy", "Samples × variants", *(own.label for own in compact_measures()), "Trace"]
+    scores = [*table(headings, shown_rows, 1 + len(compact_measures())), *_rest(len(data.scorecard))]
+    lines += [*(scores if shown_rows else ["No figures yet."]), ""]
     with undrawn():
         content = sections(data)
     n_changes = 1 if data.changes else 0
@@ -58,12 +53,8 @@ def markdown(data: ReportData) -> str:
 def opening(summary: Summary) -> list[str]:
     """Lists sentences on the outcome, the changes, the worst group and the next command."""
     outcome = summary.outcome
-    lines = [
-        *(f"Not read: {sentence}." for sentence in summary.first),
-        f"{outcome.word}: {outcome.reason}",
-        *outcome.rules,
-    ]
-    lines += [cause.sentence for cause in summary.causes]
+    lines = [f"Not read: {sentence}." for sentence in summary.first]
+    lines += [f"{outcome.word}: {outcome.reason}", *outcome.rules, *(cause.sentence for cause in summary.causes)]
     lines += [f"Readers differ: {sentence}." for sentence in summary.read_differently]
     lines += [f"Breaks: {sentence}." for sentence in summary.breaking]
     if summary.worst is not None:
@@ -71,11 +62,6 @@ def opening(summary: Summary) -> list[str]:
     if summary.better is not None:
         lines.append(f"Better: {summary.better}.")
     return [*lines, f"Next: {summary.next_command}"]
-
-
-def _headings() -> list[str]:
-    measures = (column.label for column in compact_measures())
-    return ["Model", "Task", "Strategy", "Samples × variants", *measures, "Trace"]
 
 
 def _score(of: Traced) -> list[str]:
@@ -149,13 +135,8 @@ def figures_csv(data: ReportData) -> str:
     blocks = [block for section in (*content.first, *content.others) for block in section.blocks]
     tables = [own for block in blocks for own in block.tables]
     notes = [(note,) for block in blocks for note in block.notes]
-    compared = [
-        (value, below, *each["vouching"])
-        for section in content.first
-        for block in section.blocks
-        for each in block.comparisons
-        for value, below in each["figures"]
-    ]
+    comparisons = [each for section in content.first for block in section.blocks for each in block.comparisons]
+    compared = [(value, below, *each["vouching"]) for each in comparisons for value, below in each["figures"]]
     seen: set[str] = set()
     for figure in _figures(data, [row for own in tables for row in own.rows] + notes + compared):
         if figure.figure not in seen:
@@ -183,7 +164,7 @@ def _line(figure: Cell) -> list[str]:
     rest = "; ".join(
         f"{name}={'' if source[name] is None else source[name]}" for name in grains()[mart] if name not in _NAMED
     )
-    named = (source.get("audit_run_id"), *(source.get(name) for name in _NAMED[1:]))
+    named = (source.get(name) for name in _NAMED)
     names = (number_or_cell(shown("" if name is None else str(name))) for name in named)
     ends = (source.get(f"{column}_{end}") for end in ("low", "high"))
     values = (Cell("", figure.figure, value).exact for value in (figure.value, *ends))

@@ -14,12 +14,13 @@ from typing import Any
 from markupsafe import Markup
 
 from promptaudit.report import page_size
-from promptaudit.report.answers_grid.content import Drawn, GridContent, ShownContent
+from promptaudit.report.answers_grid.content import Drawn, GridContent, shown_content
 from promptaudit.report.blocks.filters import environment
 from promptaudit.report.data import ReportData
 from promptaudit.report.gather_answers import GridAnswers
 from promptaudit.report.inline_script import Script, as_json, inline
 from promptaudit.system.display.figures import count
+from promptaudit.system.display.policy import Texts
 
 BUDGET = 2_000_000  # characters of the page at most
 MOST_SHOWN = 1_000_000  # characters at most of how samples were shown, where the page has room beside the answers
@@ -69,7 +70,7 @@ def answers_grid(data: ReportData, budget: int = BUDGET, room: int | None = None
         texts=data.texts,
         references={row["model_id"] for row in data.references},
     )
-    grid = packed(data.answers, content, budget, room)
+    grid = packed(data.answers, content, data.texts, budget, room)
     n_landed = sum(row["n_landed"] or 0 for row in data.scorecard)
     sentence = NONE if not grid.n_answers else ALL if grid.n_answers >= n_landed else PART
     return AnswersGrid(
@@ -106,7 +107,7 @@ class Packed:
     n_answers: int
 
 
-def packed(grid: GridAnswers, content: GridContent, budget: int = BUDGET, room: int | None = None) -> Packed:
+def packed(grid: GridAnswers, content: GridContent, texts: Texts, budget: int, room: int | None = None) -> Packed:
     """Packs as many answers as fit, the largest disagreement first.
 
     A sample has all answers of a group or none.
@@ -120,18 +121,13 @@ def packed(grid: GridAnswers, content: GridContent, budget: int = BUDGET, room: 
 
     first = ranks[PROBED] + 1 if len(ranks) > PROBED else len(grid.samples)
     n_samples, deflated = _most(lambda n: of(n).content, first, len(grid.samples), budget)
-    left = min(MOST_SHOWN, (budget if room is None else room) - len(deflated))
-    return Packed(
-        deflated=deflated,
-        shown=_shown(grid, content, of(n_samples), left) if grid.shown.cells else "",
-        n_samples=n_samples,
-        n_answers=bisect.bisect_left(ranks, n_samples),
-    )
-
-
-def _shown(grid: GridAnswers, content: GridContent, drawn: Drawn, budget: int) -> str:
-    shown = ShownContent(grid, samples=drawn.samples, variants=drawn.variants, long=content.long)
-    return _most(shown.of, min(PROBED_CELLS, len(shown)), len(shown), budget)[1]
+    shown = ""
+    if grid.shown:
+        left, drawn = min(MOST_SHOWN, (budget if room is None else room) - len(deflated)), of(n_samples)
+        n_cells = len(shown_content(grid, drawn, texts.long)["sample"])
+        _, shown = _most(lambda n: shown_content(grid, drawn, texts.long, n), min(PROBED_CELLS, n_cells), n_cells, left)
+    n_answers = bisect.bisect_left(ranks, n_samples)
+    return Packed(deflated=deflated, shown=shown, n_samples=n_samples, n_answers=n_answers)
 
 
 def _most(of: Callable[[int], dict[str, Any]], n: int, most: int, budget: int) -> tuple[int, str]:

@@ -140,22 +140,9 @@ def row_name(row: Mapping[str, Any], mart: str) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "said": said,
-    "name": name,
-    "number": number,
-    "interval": interval,
-    "percent": percent,
-    "usd": usd,
-    "count": count,
-    "when": when,
-    "range_bar": range_bar,
-    "width": width,
-    "printed": printed,
-    "traced": traced,
-    "row_name": row_name,
-    "rows_of": rows_of,
-    "exact": exact,
-    "is_traced": is_traced,
-    "lines": lines,
-    "said_plainly": said_plainly,
+    each.__name__: each
+    for each in (
+        *(said, name, number, interval, percent, usd, count, when, range_bar, width, printed, traced, row_name),
+        *(rows_of, exact, is_traced, lines, said_plainly),
+    )
 }
