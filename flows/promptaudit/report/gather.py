@@ -16,7 +16,7 @@ from promptaudit.system.display.policy import Policy, Texts
 from promptaudit.warehouse import Ask, Row, Warehouse
 
 OF_PAGE = tuple(each.name for each in fields(ReportData) if each.default_factory is list)
-OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.queries}))
+OF_SECTIONS = tuple(sorted({name for section in SECTIONS for name in section.reads}))
 
 
 def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> ReportData:

@@ -30,7 +30,10 @@ SCRIPT = Path(__file__).with_name("report.js")
 MOST_SCORECARD = 120
 MOST_CAUSES = 5
 LOOKED_AT = ("prompt_variants", "sensitivity", "sensitivity_by_class", "nights")
-"""The sections whose findings stand on the first screen: wordings, samples, classes, nights."""
+"""The sections whose findings stand on the first screen: wordings, samples, classes, nights.
+
+Those beside them, and beside what the first screen is about, stand together in a fold.
+"""
 SECTION_OF = {
     "sensitivity": "sensitivity",
     "accuracy_std_corrected": "scoring",
@@ -108,6 +111,7 @@ def _rendered(
             n_left_out=n_left_out,
             opening=data.summary,
             section_of_worst=_section_of(data.summary.worst),
+            foremost=LOOKED_AT,
             looked_at=_looked_at([*content.first, *content.others]),
             anchors={"scorecard", "samples", *(each.anchor for each in (*content.first, *content.others))},
             most_causes=MOST_CAUSES,

@@ -198,11 +198,8 @@ def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: 
     rules = () if gate is None else gate.rules
     helps = [rule.look_closer[0] for rule in rules if rule.outcome == "unmeasured" and rule.look_closer]
     if helps and not any(rule.outcome == "failed" for rule in rules):
-        return (
-            command("check", name)
-            if helps[0].startswith("promptaudit sql")
-            else helps[0].replace(" pin RUN ", f" pin {name} ")
-        )
+        is_query = helps[0].startswith("promptaudit sql")
+        return command("check", name) if is_query else helps[0].replace(" pin RUN ", f" pin {name} ")
     if worst is None:
         return command("check", name)
     if worst.before is not None and last:  # the figure, and how far it moved, are that comparison's

@@ -181,9 +181,8 @@ def _extreme(
 def _wording_of(copy: Copy, worst: Worst, group: Row) -> WorstWording | None:
     from promptaudit.udfs.measures.wording_accuracies import gap_to_others
 
-    rows = copy(
-        query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy, field=worst.field
-    )
+    who = {"model": worst.model_id, "task": worst.task_id, "strategy": worst.strategy, "field": worst.field}
+    rows = copy(query("worst_wordings"), **who)
     rates = [rows[0][name] for name in ("working_rate", "working_rate_of_others")] if rows else [None, None]
     # one that breaks its format may work as well as the others, which its own sentence says
     if rows and rows[0]["is_breaking"] and None not in rates and rates[0] < rates[1]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.system.display.figures import count, in_unit, number, percent, share, usd
+from promptaudit.system.display.figures import count, in_unit, milliseconds, number, percent, share
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import figure_id
 
@@ -97,9 +97,9 @@ class Traced:
         """Prints the column as a share."""
         return self.cell(column, share(self.row[column]))
 
-    def usd(self, column: str) -> Cell:
-        """Prints the column as an amount in US dollars."""
-        return self.cell(column, usd(self.row[column]))
+    def milliseconds(self, column: str) -> Cell:
+        """Prints the column as a time."""
+        return self.cell(column, milliseconds(self.row[column]))
 
     def bounds(self, stem: str, kind: str = "number") -> Printed:
         """Prints `[low, high]` from the columns `<stem>_low` and `<stem>_high`; empty if both are NULL."""

@@ -179,9 +179,8 @@ def _ruled(x: _Axis, y: _Axis, frame: Frame) -> Iterator[str]:
         lines += "".join(f"M{px(place)} {px(bottom)}v{TICK}" for place, _ in x.marked())
         at = bottom + TICK + x.padding + FONT_SIZE - 2
         title = ((left + right) / 2, at + FONT_SIZE + TITLE_PADDING - 1, x.title)
-        texts += _labelled(
-            "middle", [*((place, at, text) for place, text in x.labels()), *([title] if x.title else [])]
-        )
+        labels = [(place, at, text) for place, text in x.labels()]
+        texts += _labelled("middle", [*labels, title] if x.title else labels)
     if lines:
         yield f'<path class="stroke-line" fill="none" d="{lines}"/>'
     yield texts

@@ -37,10 +37,6 @@ MOST_ROWS = 2000
 MOST_REASONS = 5
 
 
-def _or_every(name: str) -> Column:
-    return Column(name.removesuffix("_id").capitalize(), lambda of: str(of.row[name] or "every"))
-
-
 def _recorded_by(side: str) -> Column:
     return Column(side.capitalize(), lambda of: ABSENT if of.row[side] is None else str(of.row[side]))
 
@@ -48,21 +44,14 @@ def _recorded_by(side: str) -> Column:
 _COSTS = (*COMPARED_NAMES, words("Why", "reason"), *compared_figures())
 _MEASURED = (*_COSTS, figure("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
 _RECORDED = (
-    words("What", "what"),
-    _or_every("model_id"),
-    _or_every("task_id"),
+    *(words("What", "what"), words("Model", "model_id", "every"), words("Task", "task_id", "every")),
     Column("Cause", lambda of: str(PHRASES.get(of.row["cause"], of.row["cause"]))),
-    _recorded_by("base"),
-    _recorded_by("candidate"),
+    *(_recorded_by("base"), _recorded_by("candidate")),
 )
 _FLIPS = (
-    Column("Flip", lambda of: of.row["flip"].replace("_", " ")),
-    words("Sample", "sample_id"),
-    MODEL,
-    words("Task", "task_id"),
-    STRATEGY,
-    figure("Share right, base", "base_share_right"),
-    figure("candidate", "candidate_share_right"),
+    *(Column("Flip", lambda of: of.row["flip"].replace("_", " ")), words("Sample", "sample_id")),
+    *(MODEL, words("Task", "task_id"), STRATEGY),
+    *(figure("Share right, base", "base_share_right"), figure("candidate", "candidate_share_right")),
     figure("Share of the commonest label, base", "base_largest_share"),
     figure("candidate", "candidate_largest_share"),
 )

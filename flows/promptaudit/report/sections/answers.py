@@ -51,7 +51,8 @@ def _fill_distinct(task: Task) -> None:
     for own, over in ((asks, "repetition"), (warm, "paraphrase_temperature")):
         if own is warm or len({row["repetition"] for row in asks}) > 1:
             drawn = [row for row in own if row["strategy"] in shown]
-            draw = partial(_curves, shown=shown, over=over, largest=_largest(own))
+            largest = max((row["distinct_completions_mean"] for row in own), default=0.0)
+            draw = partial(_curves, shown=shown, over=over, largest=largest)
             charts += task.models(drawn, f"by {over.replace('_', ' ')}", draw)
     task.draw(charts)
     caption = "Distinct completions of the original wording, by repetition"
@@ -65,18 +66,14 @@ def mean(value: float) -> str:
     return number(value, 0 if value == int(value) else 1)
 
 
-def _largest(rows: list[Row]) -> float:
-    return max((row["distinct_completions_mean"] for row in rows), default=0.0)
-
-
 def _curves(rows: list[Row], who: str, *, shown: list[str], over: str, largest: float) -> Drawn:
     points = [
         point(DISTINCT, row, "distinct_completions_mean", at=row[over], series=row["strategy"], n=row["answers_mean"])
         for row in rows
     ]
     title = over.replace("_", " ")
-    least, most = (mean(end(row["value"] for row in points)) for end in (min, max))
-    span = least if least == most else f"{least} to {most}"
+    ends = dict.fromkeys(mean(end(row["value"] for row in points)) for end in (min, max))
+    span = " to ".join(ends)
     label = f"{who}: distinct completions by {title}, {span} of {mean(max(row['n'] for row in points))} answers."
     return span, curves(points, shown, Axes(x=title, y="distinct completions", most=largest, n="answers"), label)
 
@@ -92,7 +89,6 @@ distinct_answers = Section(
     title="Distinct answers",
     intro="This is how many different completions one ask of all samples brings back, taken verbatim. A task of six "
     "labels needs six; the others are answers in other words, or answers that are no label.",
-    queries=("distinct_answers",),
     absent="No original wording was asked.",
     fill=_fill_distinct,
     finding=_most_distinct,
@@ -210,10 +206,6 @@ _FIELDS = (
 )
 
 
-def _fill_fields(task: Task) -> None:
-    task.table("Fields", _FIELDS, task.rows, "fct_field_stability", n_heads=3, is_open=True, most=task.n_rows)
-
-
 @of_extreme(lambda data: [row for row in data["fields"] if row["field"] != ALL_FIELDS], "sensitivity")
 def _field_that_changes(most: Row, _: ReportData) -> str:
     field = whose(most, "field", "model_id", "task_id", "strategy")
@@ -227,10 +219,10 @@ fields = Section(
     "under one wording, as the mean over wordings. Sensitivity is 0 where all wordings give one value, and 1 where each "
     "gives another. PSS is Krippendorff's alpha of the values over wordings, and over repetitions. all_fields is what "
     "stands in all of them together.",
-    queries=("fields",),
-    fill=_fill_fields,
+    fill=lambda task: task.table(
+        "Fields", _FIELDS, task.rows, "fct_field_stability", n_heads=3, is_open=True, most=task.n_rows
+    ),
     finding=_field_that_changes,
-    is_optional=True,
 )
 
 # missing answers: what the scorecard's measures would be, were they all N/A or all the commonest label
@@ -286,14 +278,9 @@ missing_answers = Section(
     rows=lambda data: lacking(data.scorecard),
     fill=_fill_missing,
     finding=_unanswered,
-    is_optional=True,
 )
 
 # costs: tokens, money, time and tries
-
-
-def _milliseconds(of: Traced, name: str) -> Cell:
-    return of.cell(name, milliseconds(of.row[name]))
 
 
 def _is_partly_priced(row: Row) -> bool:
@@ -307,7 +294,10 @@ def _cost(of: Traced, name: str) -> Cell:
 _TOOK = (
     *(MODEL, STRATEGY, counted("Answers", "n_answers"), counted("Prompt tokens", "prompt_tokens")),
     *(counted("Completion tokens", "completion_tokens"), figure("Cost", "cost_usd", _cost)),
-    *(figure("Latency, median", "latency_p50_ms", _milliseconds), figure("95 %", "latency_p95_ms", _milliseconds)),
+    *(
+        figure("Latency, median", "latency_p50_ms", Traced.milliseconds),
+        figure("95 %", "latency_p95_ms", Traced.milliseconds),
+    ),
     figure("Tries, mean", "attempts_mean", lambda of, name: of.number(name, 2)),
     *(counted("most", "attempts_max"), counted("Tried again", "n_retried"), counted("Errors", "n_error")),
 )

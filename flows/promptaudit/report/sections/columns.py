@@ -26,9 +26,9 @@ class Column:
     is_figure: bool = False
 
 
-def words(heading: str, name: str) -> Column:
-    """Makes a column of names or texts, printed as they are."""
-    return Column(heading, lambda of: of.row[name])
+def words(heading: str, name: str, otherwise: str | None = None) -> Column:
+    """Makes a column of names or texts, printed as they are. `otherwise` stands for one that is missing or empty."""
+    return Column(heading, lambda of: of.row[name] if otherwise is None else str(of.row[name] or otherwise))
 
 
 def figure(heading: str, name: str, kind: Callable[[Traced, str], Printed] = Traced.number) -> Column:

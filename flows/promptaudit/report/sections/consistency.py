@@ -52,7 +52,6 @@ consistency = Section(
     title="Consistency by class",
     intro="It is 1 where all samples of a class get the same labels over the wordings. Lines are 95 % intervals; a "
     "class of fewer than 20 samples has none.",
-    queries=("consistency",),
     of_labels=True,
     absent=NO_CLASSES,
     fill=_fill_classes,

@@ -122,7 +122,6 @@ agreement = Section(
     rows=lambda data: data.judging.spreads,
     fill=_fill_agreement,
     finding=_who_agrees,
-    is_optional=True,
 )
 
 # judges of pairs: how often each model's answers are preferred to another's
@@ -145,10 +144,8 @@ preferences = Section(
     title="Preferred answers",
     intro="A judge compares each answer with another model's to the same prompt, in both orders; a tie counts half. Where the "
     "answer that stands first, or last, is preferred whichever it is, the order decides, and it is a tie.",
-    queries=("preferences",),
     fill=lambda task: task.table("Answers that are preferred", _PREFERRED, task.rows, "fct_preferences", is_open=True),
     finding=_preferred,
-    is_optional=True,
 )
 
 # answers that a rule and a judge see differently, with what both say of them
@@ -243,5 +240,4 @@ disagreements = Section(
     rows=lambda data: data.judging.rulings,
     fill=_fill_disagreements,
     finding=_how_many_differ,
-    is_optional=True,
 )

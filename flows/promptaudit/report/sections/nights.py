@@ -54,9 +54,7 @@ def _size(of: Traced) -> Printed:
 
 
 _COLUMNS = (
-    words("Night", "night"),
-    MODEL,
-    words("Against normal nights", "against"),
+    *(words("Night", "night"), MODEL, words("Against normal nights", "against")),
     Column("Samples × variants × asks", _size, is_figure=True),
 )
 
@@ -107,10 +105,9 @@ def _fill_nights(section: DrawnSection, data: ReportData) -> None:
     shown = _chosen(groups)
     section.blocks = [_block(group, axes) for group in shown]
     if len(shown) < len(groups):
-        section.blocks[-1].notes.append(
-            f"{len(shown)} of {len(groups)} groups of up to {len(panels.SERIES)} models are drawn, those with findings "
-            "first; promptaudit history follows any of them."
-        )
+        some = f"{len(shown)} of {len(groups)} groups of up to {len(panels.SERIES)} models are drawn"
+        note = f"{some}, those with findings first; promptaudit history follows any of them."
+        section.blocks[-1].notes.append(note)
 
 
 def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
@@ -141,18 +138,21 @@ def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
 
 def _chosen(groups: list[Group]) -> list[Group]:
     # groups with news come first, then the first models of each task and strategy; the order stays
-    places: dict[tuple[str, str], int] = {}
+    places: Counter[tuple[str, str]] = Counter()
     ranks = []
     for index, group in enumerate(groups):
         pair = (group.task_id, group.strategy)
-        places[pair] = places.get(pair, -1) + 1
         ranks.append((not group.news, places[pair], index))
+        places[pair] += 1
     return [groups[index] for index in sorted(rank[-1] for rank in sorted(ranks)[:MOST_BLOCKS])]
 
 
 def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     who = f"{cut(group.task_id, NAME // 2)} · {cut(group.strategy, NAME // 4)}"
-    block = Block(task_id=f"{who} · {group.part}" if group.part else who, findings=_findings_of(group))
+    block = Block(task_id=f"{who} · {group.part}" if group.part else who)
+    for row in group.news[:MOST_FINDINGS]:
+        reason = f"{cut(row.model_id, NAME)}: {cut(row.reason or 'no reason is recorded')}"
+        block.findings.append((f"{group.names[row.audit_run_id]}: {_news(row)}", reason))
     block.legend = tuple((colour, cut(model, 60)) for colour, model in zip(panels.SERIES, group.models, strict=False))
     runs = {run for run, _ in group.runs("changed")}, {mark.audit_run_id for mark in group.marks}
     changed, noted = ([name for run, name in group.names.items() if run in own] for own in runs)
@@ -176,24 +176,13 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     if missing:
         block.notes.append(f"No figure in these nights: {', '.join(missing)}.")
     if len(group.news) > MOST_FINDINGS:
-        block.notes.append(
-            f"The newest {MOST_FINDINGS} of {len(group.news)} findings are told; promptaudit history has the rest."
-        )
+        some = f"The newest {MOST_FINDINGS} of {len(group.news)} findings are told"
+        block.notes.append(f"{some}; promptaudit history has the rest.")
     # every figure that is drawn, the newest night first
     known = {name for rows in group.models.values() for row in rows for name in row}
     measures = [figure(own.label, own.name, Traced.ranged) for own in drawn_measures() if own.name in known]
     block.tables.append(table("Night by night", [*_COLUMNS, *measures], _lines(group), "rpt_audit", most=MOST_ROWS))
     return block
-
-
-def _findings_of(group: Group) -> list[tuple[str, str]]:
-    return [
-        (
-            f"{group.names[row.audit_run_id]}: {_news(row)}",
-            f"{cut(row.model_id, NAME)}: {cut(row.reason or 'no reason is recorded')}",
-        )
-        for row in group.news[:MOST_FINDINGS]
-    ]
 
 
 def _news(row: NightVerdict) -> str:
@@ -210,11 +199,8 @@ def _lines(group: Group) -> list[Row]:
             changes = "" if before is None else differs(before, row)
             words = [f"not of the same: {changes}"] if changes else []
             words += [_news(own) for own in group.news if (own.audit_run_id, own.model_id) == (run, model)]
-            words += [
-                cut(mark.mark, NAME)
-                for mark in group.marks
-                if mark.audit_run_id == run and mark.is_of(model, group.task_id, group.strategy)
-            ]
+            marks = [mark for mark in group.marks if mark.audit_run_id == run]
+            words += [cut(mark.mark, NAME) for mark in marks if mark.is_of(model, group.task_id, group.strategy)]
             quiet = "nothing regressed or changed" if (run, model) in compared else ABSENT
             lines.append({**row, "night": group.dates[run], "against": "; ".join(words) or quiet})
     return sorted(lines, key=lambda row: -places[row["audit_run_id"]])  # models keep their order within a night
@@ -277,19 +263,11 @@ def points(
             continue
         is_next = last is not None and places[run] == places[last["audit_run_id"]] + 1
         is_joined = is_next and last is not None and not differs(last, row)
-        out.append(
-            point(
-                "rpt_audit",
-                row,
-                column,
-                night=names[run],
-                series=series,
-                model=cut(row["model_id"], 60),
-                segment=out[-1]["segment"] if is_joined else f"{series} {len(out)}",
-                is_marked=(run, row["model_id"]) in worse,
-                **dict(zip(("normal_low", "normal_high"), bands.get((run, row["model_id"]), ()), strict=False)),
-            )
-        )
+        own = {"night": names[run], "series": series, "model": cut(row["model_id"], 60)}
+        own["segment"] = out[-1]["segment"] if is_joined else f"{series} {len(out)}"
+        own["is_marked"] = (run, row["model_id"]) in worse
+        own |= zip(("normal_low", "normal_high"), bands.get((run, row["model_id"]), ()), strict=False)
+        out.append(point("rpt_audit", row, column, **own))
         last = row
     n_of_segment = Counter(drawn["segment"] for drawn in out)
     return [{**drawn, "is_alone": n_of_segment[drawn["segment"]] == 1} for drawn in out]
@@ -308,7 +286,6 @@ nights = Section(
     ),
     whole=_fill_nights,
     finding=_nights_with_news,
-    is_optional=True,
 )
 
 # what changed: this run against the runs that it was compared with
@@ -369,7 +346,6 @@ run_changes = Section(
     "explains. q says how often chance alone would show as much in any of the figures.",
     whole=_fill_changes,
     finding=_against_first,
-    is_optional=True,
 )
 
 # the gate: the rules of the audit's card, checked against the run at any age
@@ -406,7 +382,6 @@ gate_rules = Section(
     "figure does not pass. What people accepted or pinned since then counts; the run's age does not.",
     whole=_fill_gate,
     finding=lambda data: data.summary.outcome.reason.rstrip("."),
-    is_optional=True,
 )
 
 # the format gate: the checks that failed, and the variants that break their format
@@ -426,10 +401,7 @@ def _fill_formats(section: DrawnSection, data: ReportData) -> None:
         block.links.append((link, "What was expected of the formats, by Great Expectations"))
     if n_failed:
         checks = (
-            *(
-                Column("Model", lambda of: of.row["model_id"] or "all"),
-                Column("Task", lambda of: of.row["task_id"] or "all"),
-            ),
+            *(words("Model", "model_id", "all"), words("Task", "task_id", "all")),
             Column("Strategy", lambda of: _of_variant(of.row, variants, lambda row: row["strategy"])),
             Column("Variant", lambda of: _of_variant(of.row, variants, variant_number)),
             *(words("Check", "expectation"), Column("Found", lambda of: cut(of.row["reason"] or ""))),

@@ -175,9 +175,8 @@ def _of_one_model(rows: Sequence[Row]) -> Table:
     labelled = [{**row, "label": _label(row["measure"]), "is_reference": False} for row in rows]
     caption = f"Measures of {cut(rows[0]['model_id'], NAME)}, ± standard deviation"
     note = " ".join(filter(None, (_best(rows), _unread(rows))))
-    return pivoted(
-        Pivot(caption=caption, heads=_HEADS, across="label", cell=_cell, file="measures", note=note), labelled
-    )
+    own = Pivot(caption=caption, heads=_HEADS, across="label", cell=_cell, file="measures", note=note)
+    return pivoted(own, labelled)
 
 
 def _label(measure: str) -> str:
@@ -209,18 +208,15 @@ def _best(rows: Sequence[Row]) -> str:
         return ""
     sets = sorted({name for row in rows for name in row["best_of_sets"]})
     of_sets = " and ".join(f"of {cut(name, NAME)}" for name in sets) or "of all models"
-    return (
-        f"The best of each task, over models and strategies, {of_sets} is in bold; several are where figures are equal."
-    )
+    of_each = f"The best of each task, over models and strategies, {of_sets} is in bold"
+    return f"{of_each}; several are where figures are equal."
 
 
 def _of_other_numbers(rows: Sequence[Row]) -> str:
     # sensitivity grows with the number of wordings, so a task has no best if models had different numbers
     tasks = by([row for row in rows if not row["is_reference"]], "task_id")
-    if not rows[0]["measure"].startswith("sensitivity") or not any(
-        len({row["n_variants_measured"] for row in task}) > 1 and not any(map(_is_best, task))
-        for task in tasks.values()
-    ):
+    apart = [task for task in tasks.values() if len({row["n_variants_measured"] for row in task}) > 1]
+    if not rows[0]["measure"].startswith("sensitivity") or all(any(map(_is_best, task)) for task in apart):
         return ""
     return "A task has no best where it was measured with different numbers of wordings, since sensitivity grows with them."
 
@@ -264,9 +260,9 @@ def _most_sensitive(data: ReportData) -> str:
     if len(means) < 2:  # noqa: PLR2004 - one task is the least and the most sensitive
         return ""
     least, most = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
+    of_least = f"{cut(least, NAME)} the least, {number(means[least])}"
     return (
-        f"{cut(most, NAME)} is the most sensitive of {len(means)} tasks, {number(means[most])} on average, "
-        f"{cut(least, NAME)} the least, {number(means[least])}"
+        f"{cut(most, NAME)} is the most sensitive of {len(means)} tasks, {number(means[most])} on average, {of_least}"
     )
 
 
@@ -277,7 +273,6 @@ measures_across_tasks = Section(
     queries=("correlation_across_tasks", "measures_across_tasks"),
     whole=_across,
     finding=_most_sensitive,
-    is_optional=True,
 )
 
 # the samples that waver most, with their answers

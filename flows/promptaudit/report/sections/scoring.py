@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from promptaudit.report.blocks.blocks import DrawnSection, Panel, Table
+from promptaudit.report.blocks.blocks import DrawnSection, Panel, Table, keyed
 from promptaudit.report.blocks.cells import Cell, Printed, Traced, parts
 from promptaudit.report.charts import panels
 from promptaudit.report.data import ReportData, is_judge, is_rule
@@ -26,18 +26,14 @@ from promptaudit.report.sections.columns import (
 )
 from promptaudit.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
 from promptaudit.report.sections.run import options_of_import
-from promptaudit.report.sections.section import Section, Task, point
+from promptaudit.report.sections.section import Section, Task, note_some, point
 from promptaudit.report.sections.words import ends, known_rows, whose, with_ends
 from promptaudit.system.display.figures import ABSENT, count, cut, number, signed
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import row_id
 
-ACROSS, SPREADS, RANKINGS, AGREEMENTS = (
-    "rpt_scoring_across_tasks",
-    "fct_scoring_sensitivity",
-    "fct_ranking_consistency",
-    "fct_judge_agreement",
-)
+ACROSS, SPREADS = "rpt_scoring_across_tasks", "fct_scoring_sensitivity"
+RANKINGS, AGREEMENTS = "fct_ranking_consistency", "fct_judge_agreement"
 SCORED_BY = words("Scored by", "scoring_method")
 
 # rankings: how alike the templates of a task rank the models
@@ -99,7 +95,6 @@ rankings = Section(
     finding=lambda data: ends(
         data, "Templates rank the models alike by", data.judging.rankings, "mean_spearman", "task_id", "scoring_method"
     ),
-    is_optional=True,
 )
 
 # across tasks: accuracy under each method, rankings of models, agreement of templates and of raters
@@ -107,8 +102,8 @@ rankings = Section(
 ALL = "all"  # the set of all models
 _HEADS = {"Task": "task_id", "Scored by": "scoring_method"}
 _RATERS = (
-    Column("Task", lambda of: of.row["task_id"] or "all tasks"),
-    *(words("Raters", "raters"), words("Kind", "kind"), counted("Answers", "n_rated")),
+    *(words("Task", "task_id", "all tasks"), words("Raters", "raters"), words("Kind", "kind")),
+    counted("Answers", "n_rated"),
     *(figure("Agreement", "agreement_rate"), figure("Perfect agreement", "perfect_agreement_rate")),
     *(figure("Cohen's κ", "cohen_kappa"), figure("Fleiss' κ", "fleiss_kappa")),
     *(counted("Distinct answers", "n_rated_distinct"), figure("Cohen's κ, distinct", "cohen_kappa_distinct")),
@@ -140,9 +135,7 @@ def _across(section: DrawnSection, data: ReportData) -> None:
 
 
 def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
-    of_all: dict[Key, Row] = {
-        (row["task_id"], row["scoring_method"]): row for row in rankings if row["model_set"] == ALL
-    }
+    of_all = keyed([row for row in rankings if row["model_set"] == ALL], "task_id", "scoring_method")
 
     def spearman(key: Key) -> Printed:
         row = of_all.get(key)
@@ -215,7 +208,6 @@ scoring_across_tasks = Section(
     finding=lambda data: ends(
         data, "Mean accuracy", data["scoring_across_tasks"], "accuracy_mean", "model_id", "task_id", "scoring_method"
     ),
-    is_optional=True,
 )
 
 # accuracy and its spread over templates by scoring method, and what a judge removes of a rule's
@@ -296,13 +288,11 @@ def _draw(task: Task, errors: dict[tuple[str, str], str], unverified: set[str]) 
     models = list(dict.fromkeys(row["model_id"] for row in rows))
     shown = models[: panels.MOST_BARS]
     own = [row for row in rows if row["scoring_method"] in methods and row["model_id"] in shown]
-    block.legend = tuple(
-        (colour, _legend(block.task_id, method, errors, unverified))
-        for colour, method in zip(panels.SERIES, methods, strict=False)
-    )
+    meanings = [_legend(block.task_id, method, errors, unverified) for method in methods]
+    block.legend = tuple(zip(panels.SERIES, meanings, strict=False))
     if len(methods) < len(everything) or len(shown) < len(models):
-        of_models = f"{len(shown)} of {len(models)} models are drawn; the figures below hold all of them."
-        block.notes.append(f"{len(methods)} of {len(everything)} scoring methods and {of_models}")
+        of_models = f"{len(shown)} of {len(models)} models are drawn"
+        note_some(block, f"{len(methods)} of {len(everything)} scoring methods and {of_models}")
     about = f"{task.name}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
     over = f"over {count(max((row['n_variants'] or 0 for row in own), default=0))} templates"
     accuracies = [
@@ -389,5 +379,4 @@ scoring = Section(
     rows=lambda data: data.judging.spreads,
     fill=_fill_scoring,
     finding=_whose_spread,
-    is_optional=True,
 )

@@ -167,14 +167,14 @@ class Section:
     """What a section asks of the published copy, how it is filled, and what it finds.
 
     name: its anchor on the page, and the name of its own query if it has one (`queries/<name>.sql`).
-    queries: the names of the queries whose rows it reads, as `data["name"]`.
+    queries: the names of the queries whose rows it reads, as `data["name"]`; by default its own where it has no `rows`.
     finding: what the blocks say in a sentence; empty if the figures for it are missing.
     rows: the rows that it is about; by default the rows of the first query.
     fill: adds charts and tables for one task that has such rows.
-    absent: why a task of the scorecard without such rows has nothing, beyond the reasons common to all sections;
-    without it such a task has no block. of_labels: whether all of it is about labels, which some tasks lack.
+    absent: why a task of the scorecard without such rows has nothing, beyond the reasons common to all sections; without
+    it such a task has no block, and the section stands on the page only if it has blocks. of_labels: whether all of it
+    is about labels, which some tasks lack.
     also: adds what a task has with or without such rows. whole: fills what is not task by task, behind the tasks.
-    is_optional: it stands on the page only if it has blocks.
     """
 
     name: str
@@ -188,7 +188,16 @@ class Section:
     of_labels: bool = False
     also: Callable[[Task], None] | None = None
     whole: Callable[[DrawnSection, ReportData], None] | None = None
-    is_optional: bool = False
+
+    @property
+    def is_optional(self) -> bool:
+        """True if the section stands on the page only if it has blocks."""
+        return self.absent is None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of all queries whose rows the section reads."""
+        return self.queries or ((self.name,) if self.fill is not None and self.rows is None else ())
 
     def drawn(self, data: ReportData, room: Room | None = None) -> DrawnSection:
         """Draws the section of a run.
@@ -208,7 +217,7 @@ class Section:
         return section
 
     def _fill_tasks(self, section: DrawnSection, data: ReportData, room: Room) -> None:
-        rows_of = by(data[self.queries[0]] if self.rows is None else self.rows(data), "task_id")
+        rows_of = by(data[self.reads[0]] if self.rows is None else self.rows(data), "task_id")
         scored_of = by(data.scorecard, "task_id")
         for task_id in rows_of if self.absent is None else scored_of:
             rows, scored = rows_of.get(task_id, []), scored_of.get(task_id, [])

@@ -180,8 +180,11 @@ OTHER = "other labels"
 MOST_PRINTED = 8  # labels a cell
 _TELLING = (
     *(MODEL, STRATEGY, Column("Which", lambda of: _role(of.row)), words("Sample", "sample_id")),
-    Column("Gold label", lambda of: of.row["gold_label"] or "not known"),
-    *(words("Labels over the wordings", "labels"), figure("Sensitivity", "sensitivity")),
+    *(
+        words("Gold label", "gold_label", "not known"),
+        words("Labels over the wordings", "labels"),
+        figure("Sensitivity", "sensitivity"),
+    ),
     figure("Mean consistency", "mean_consistency"),
 )
 
@@ -270,7 +273,6 @@ label_distributions = Section(
     intro="The bars show how the labels of a sample are distributed over the wordings (p_τ). The samples are the "
     "least sensitive one whose likeliest label is right, the least sensitive one whose likeliest label is "
     "wrong, the median one and the most sensitive one.",
-    queries=("label_distributions",),
     of_labels=True,
     absent=lambda task: why_one_variant(task.scored, "the share of labels"),
     fill=_fill_labels,

@@ -232,7 +232,6 @@ stability_across_tasks = Section(
     queries=("stabilities",),
     whole=_across,
     finding=lambda data: ends(data, f"PSS over {data.word}s", data.scorecard, "pss_inter"),
-    is_optional=True,
 )
 
 # by model: how stable each model is under each strategy, side by side
@@ -366,7 +365,7 @@ _WORDINGS = (
 )
 _TRENDS = (
     *(MODEL, STRATEGY, Column("Verdict", lambda of: of.row["verdict"].replace("_", " "))),
-    Column("Reason", lambda of: of.row["reason"] or ABSENT),
+    words("Reason", "reason", ABSENT),
     *(tally("Temperatures", "n_temperatures"), tally("Samples", "n_samples")),
     *(figure("Change of PSS", "difference"), bounds("difference", "95 % interval"), figure("q", "q_value")),
 )

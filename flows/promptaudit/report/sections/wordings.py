@@ -65,9 +65,7 @@ def _fill_accuracy(task: Task) -> None:
             worded = {f"{end}_wording": _worded(variants, row) for end, row in ends.items()}
             lines.append({**rows[0], "n": len(rows), _SPREADS: spreads.get((method, *pair)), **figures, **worded})
     task.table("Accuracy over variants", _ACCURACY, lines, n_heads=3)
-    rectified = [
-        {**row, "worded": _worded(variants, row)} for row in task.rows if row["accuracy_rectified"] is not None
-    ]
+    rectified = [row | {"worded": _worded(variants, row)} for row in task.rows if row["accuracy_rectified"] is not None]
     caption = "Accuracy that people would give, by variant"
     task.table(caption, _RECTIFIED, rectified, _SCORES, n_heads=3, most=task.n_rows)
 
@@ -258,11 +256,8 @@ def _breaks(row: Row) -> bool:
 
 
 def _breaking(row: Row) -> tuple[str, str]:
-    rate, of_others = (number(row[_ANSWERS][name]) for name in ("working_rate", "working_rate_of_others"))
-    return (
-        f"Wording {_variant(row['variant'])} breaks: {rate} against {of_others}",
-        f"{row['model_id']}, {row['strategy']}",
-    )
+    rates = " against ".join(number(row[_ANSWERS][name]) for name in ("working_rate", "working_rate_of_others"))
+    return f"Wording {_variant(row['variant'])} breaks: {rates}", f"{row['model_id']}, {row['strategy']}"
 
 
 def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -272,11 +267,9 @@ def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
         for row in reversed(rows)
         if row[_ANSWERS] is not None and row[_ANSWERS]["asks_the_same"] is False
     }
+    does_not = "does not ask the same as the original"
     return [
-        (
-            f"Wording {_variant(row['variant'])} does not ask the same as the original",
-            row[_ANSWERS]["meaning_reason"] or row["wording"],
-        )
+        (f"Wording {_variant(row['variant'])} {does_not}", row[_ANSWERS]["meaning_reason"] or row["wording"])
         for row in reversed(others.values())
     ]
 
@@ -296,13 +289,11 @@ def _asked(data: ReportData) -> list[Row]:
 
 def _accuracies(data: ReportData) -> list[Row]:
     # one method per task: labels if they are matched, else the first rule, else the first judge
-    methods = {
-        task_id: min(
-            (row["scoring_method"] for row in rows), key=lambda name: (name != LABELS, not is_rule(name), name)
-        )
-        for task_id, rows in by(data["accuracy_by_variant"], "task_id").items()
-    }
-    return [row for row in data["accuracy_by_variant"] if row["scoring_method"] == methods[row["task_id"]]]
+    out = []
+    for rows in by(data["accuracy_by_variant"], "task_id").values():
+        of_method = by(rows, "scoring_method")
+        out += of_method[min(of_method, key=lambda name: (name != LABELS, not is_rule(name), name))]
+    return out
 
 
 def _rank(row: Row) -> tuple[object, ...]:
@@ -445,8 +436,6 @@ variations = Section(
     "two asks of one prompt do; it is 0 where the kind moves nothing. Lines are 95 % intervals for other "
     "samples and other variants of the kind. A kind is named where its effect differs from zero and from that "
     "of every other kind.",
-    queries=("variations",),
     fill=_fill_kinds,
     finding=lambda data: finding(data["variations"]),
-    is_optional=True,
 )

@@ -38,9 +38,8 @@ def by_group(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
 
 def whose(row: Row, *names: str) -> str:
     """Names the model, task and strategy of a row, or the given columns instead."""
-    return ", ".join(
-        cut(row[name], NAME) for name in names or ("model_id", "task_id", "strategy") if row.get(name) is not None
-    )
+    known = [row.get(name) for name in names or ("model_id", "task_id", "strategy")]
+    return ", ".join(cut(name, NAME) for name in known if name is not None)
 
 
 def of_extreme(
@@ -144,6 +143,5 @@ def why_no_figure(row: Row, measure: str, kind: str) -> str:  # noqa: PLR0911 - 
         return NO_CLASSES
     if measure == "wording_share" and row["sensitivity"] is not None:
         return REWORDED_ONCE
-    return why_one_variant(
-        [row], {"pss_inter": "PSS over prompt variants"}.get(measure, mart_columns("rpt_audit")[measure].label.lower())
-    )
+    label = "PSS over prompt variants" if measure == "pss_inter" else mart_columns("rpt_audit")[measure].label.lower()
+    return why_one_variant([row], label)
