@@ -19,13 +19,15 @@ from promptaudit.registry.errors import DataError, UsageError
 from promptaudit.report import BELOW, REPORT
 from promptaudit.report.blocks.cells import exact
 from promptaudit.report.record import page_sha256
-from promptaudit.system.display.figures import ABSENT, chance, count, milliseconds, number, percent, share, usd
+from promptaudit.system.display.figures import ABSENT, chance, count, in_unit, number, share, signed
 from promptaudit.system.display.policy import POLICIES
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.warehouse.figure_names import parse_figure, row_id
 
 MOST_DIGITS = 7  # that a report prints
+UNITS, LOGARITHMS = ("rate", "usd", "ms"), ("log_characters", "log_tokens")
+MOST_LOGARITHM = 50  # of any count that a report prints
 FEW_LINES = 20
 MARKS = ("*", "†", " *", " †")  # that a report prints behind a figure
 
@@ -171,11 +173,17 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
         runs[run] += 1
         if each.value != exact(value):
             detail = f"its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
-        elif each.text.strip() not in ("", *spellings(value)):
+        elif not is_printed_of(value, each.text.strip()):
             detail = f"it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
         if detail:
             findings.append(check.part(audit_run_id=run).found("changed", detail=f"line {each.line}: {detail}"))
     return findings, runs.most_common(1)[0][0] if runs else None
+
+
+def is_printed_of(value: Any, text: str) -> bool:
+    """Checks whether a report may print a value as this text. In place of NULL it may say in words why there is none."""
+    is_in_words = value is None and not any(map(str.isdigit, text))
+    return not text or is_in_words or text in spellings(value)
 
 
 def spellings(value: Any) -> set[str]:
@@ -194,8 +202,9 @@ def spellings(value: Any) -> set[str]:
 
 
 def _of_number(value: float) -> set[str]:
-    texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value)}
-    return texts | {percent(value), f"{number(100 * value, 1)} %", share(value), usd(value), milliseconds(value)}
+    units = UNITS + (LOGARITHMS if abs(value) < MOST_LOGARITHM else ())
+    texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value), share(value)}
+    return texts | {f"{number(100 * value, 1)} %"} | {of(value, unit) for unit in units for of in (in_unit, signed)}
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
