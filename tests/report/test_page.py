@@ -119,7 +119,10 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     run: Reported = request.getfixturevalue(name)
     seen = Seen(run.html)
     ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
-    assert set(ids) == PAGES[name] | {"answers-packed"}
+    assert set(ids) == PAGES[name] | {"answers-packed", "figures"}
+    # sections that the first screen does not lead to stand together in a fold
+    folded = run.html.partition('id="figures">')[2].partition('id="format_gate">')[0]
+    assert {"prompt_variants", "samples", "costs"} & set(re.findall(r'class="inside" id="(\w+)"', folded)) == {"costs"}
     assert len(ids) == len(set(ids))
     policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
     assert policy == (

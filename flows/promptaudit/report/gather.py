@@ -9,7 +9,7 @@ from promptaudit.report.ask_copy import Copy, rows
 from promptaudit.report.blocks.blocks import by
 from promptaudit.report.contents import SECTIONS
 from promptaudit.report.data import LABELS, JudgingData, ReportData
-from promptaudit.report.gather_answers import GridAnswers, gather_answers
+from promptaudit.report.gather_answers import gather_answers
 from promptaudit.report.queries import query
 from promptaudit.report.summary import gate_of, summarise
 from promptaudit.system.display.policy import Policy, Texts
@@ -26,26 +26,22 @@ def gather(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) 
     """
     with warehouse.published.connect() as con:
         copy = Copy(con, warehouse, audit_run_id, Texts(text))
-        return _gathered(copy, warehouse, gather_answers(con, audit_run_id, copy.texts))
-
-
-def _gathered(copy: Copy, warehouse: Warehouse, answers: GridAnswers) -> ReportData:
-    rows_of_queries = {name: copy(query(name)) for name in OF_PAGE}
-    rows_of_queries["changes"] = _unquoted(copy, warehouse, rows_of_queries["changes"])
-    gate = gate_of(warehouse, copy.run)
-    return ReportData(
-        run=copy.run,
-        texts=copy.texts,
-        gate=gate,
-        summary=summarise(copy, gate, rows_of_queries),
-        judging=gather_judging(copy),
-        answers=answers,
-        nights=gather_nights(copy, query("nights"), MOST_NIGHTS),
-        has_formats_page=warehouse.places.formats_page(copy.run["audit_run_id"]).is_file(),
-        n_checks=copy(query("n_checks"))[0]["n_checks"],
-        of_sections={name: copy(query(name)) for name in OF_SECTIONS},
-        **rows_of_queries,
-    )
+        rows_of_queries = {name: copy(query(name)) for name in OF_PAGE}
+        rows_of_queries["changes"] = _unquoted(copy, warehouse, rows_of_queries["changes"])
+        gate = gate_of(warehouse, copy.run)
+        return ReportData(
+            run=copy.run,
+            texts=copy.texts,
+            gate=gate,
+            summary=summarise(copy, gate, rows_of_queries),
+            judging=gather_judging(copy),
+            answers=gather_answers(con, audit_run_id, copy.texts),
+            nights=gather_nights(copy, query("nights"), MOST_NIGHTS),
+            has_formats_page=warehouse.places.formats_page(copy.run["audit_run_id"]).is_file(),
+            n_checks=copy(query("n_checks"))[0]["n_checks"],
+            of_sections={name: copy(query(name)) for name in OF_SECTIONS},
+            **rows_of_queries,
+        )
 
 
 def _unquoted(copy: Copy, warehouse: Warehouse, compared: list[Row]) -> list[Row]:

@@ -12,7 +12,7 @@ from promptaudit.registry.mart_columns import scorecard_columns
 from promptaudit.report import page_size
 from promptaudit.report.answers_grid import section as answers_grid
 from promptaudit.report.blocks.blocks import DrawnSection
-from promptaudit.report.blocks.filters import environment, trace_links
+from promptaudit.report.blocks.filters import rendered, trace_links
 from promptaudit.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
 from promptaudit.report.data import ReportData
 from promptaudit.report.inline_script import inline
@@ -99,39 +99,39 @@ def _rendered(
     n_left_out: int = 0,
 ) -> str:
     is_first = part is None or part.place == 1
-    return (
-        environment(Path(__file__).parent)
-        .get_template(TEMPLATE)
-        .render(
-            trace=trace_links(data.run["audit_run_id"], traces),
-            run=data.run,
-            part=part,
-            is_first=is_first,
-            most_rows=most_rows,
-            n_left_out=n_left_out,
-            opening=data.summary,
-            section_of_worst=_section_of(data.summary.worst),
-            foremost=LOOKED_AT,
-            looked_at=_looked_at([*content.first, *content.others]),
-            anchors={"scorecard", "samples", *(each.anchor for each in (*content.first, *content.others))},
-            most_causes=MOST_CAUSES,
-            heat=heat(data),
-            scorecard=_scorecard(data),
-            n_scorecard=len(data.scorecard),
-            scorecard_measures=[column for column in scorecard_columns() if column.scorecard is not None],
-            scope=scope(data),
-            finding_of={"scorecard": _scorecard_finding(data), "samples": samples_finding(data), "run": run.line(data)},
-            first=content.first,
-            sections=content.others if is_first else content.measured,
-            samples=samples(data),
-            gate=nights.format_gate.drawn(data),
-            grid_script=inline(answers_grid.SCRIPT),
-            facts=run.facts(data),
-            identity_tables=run.tables(data),
-            measures=content.measures,
-            tracing=run.TRACING,
-            script=inline(SCRIPT),
-        )
+    others = content.others if is_first else content.measured
+    # those that the first screen leads to stand by themselves
+    aside = [section for section in others if is_first and section.anchor not in LOOKED_AT]
+    shown = [section for section in others if section not in aside]
+    return rendered(
+        TEMPLATE,
+        trace=trace_links(data.run["audit_run_id"], traces),
+        run=data.run,
+        part=part,
+        is_first=is_first,
+        most_rows=most_rows,
+        n_left_out=n_left_out,
+        data=data,
+        section_of_worst=_section_of(data.summary.worst),
+        looked_at=_looked_at([*content.first, *content.others]),
+        anchors={"scorecard", "samples", *(each.anchor for each in (*content.first, *content.others))},
+        most_causes=MOST_CAUSES,
+        heat=heat(data),
+        scorecard=_scorecard(data),
+        scorecard_measures=[column for column in scorecard_columns() if column.scorecard is not None],
+        scope=scope(data),
+        finding_of={"scorecard": _scorecard_finding(data), "samples": samples_finding(data), "run": run.line(data)},
+        first=content.first,
+        sections=shown,
+        aside=aside,
+        samples=samples(data),
+        gate=nights.format_gate.drawn(data),
+        grid_script=inline(answers_grid.SCRIPT),
+        facts=run.facts(data),
+        identity_tables=run.tables(data),
+        measures=content.measures,
+        tracing=run.TRACING,
+        script=inline(SCRIPT),
     )
 
 

@@ -10,14 +10,12 @@ import socket
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptaudit.registry.errors import UsageError
-from promptaudit.report.blocks.filters import environment
+from promptaudit.report.blocks.filters import rendered
 from promptaudit.report.queries import query
-from promptaudit.report.trace_pages import css
 from promptaudit.system.files import private_folder, write_text
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
@@ -154,13 +152,12 @@ def index_of(warehouse: Warehouse) -> str:
     pages = {row["audit_run_id"]: warehouse.places.report(row["audit_run_id"]) for row in runs}
     compared = warehouse.places.compared() if runs else {}
     comparisons = warehouse.published.read(query("compared"), beginnings=list(compared)) if compared else []
-    template = environment(Path(__file__).parent).get_template("runs.html.j2")
-    return template.render(
+    return rendered(
+        "runs.html.j2",
         runs=runs,
         pages={run: page.relative_to(folder).as_posix() for run, page in pages.items() if page.is_file()},
         comparisons=comparisons[:MOST_RUNS],
         compared={beginning: path.relative_to(folder).as_posix() for beginning, path in compared.items()},
-        css=css(),
         copy=warehouse.published.path.name,
         most=MOST_RUNS,
     )

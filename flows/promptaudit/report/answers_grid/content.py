@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptaudit.registry.placeholders import placeholders
@@ -16,13 +16,14 @@ from promptaudit.registry.template_cards import Template
 from promptaudit.report.blocks.blocks import Group, group_of
 from promptaudit.report.gather_answers import GridAnswers, changes_each_sample
 from promptaudit.system.display.figures import NAME, cut, shown
-from promptaudit.system.display.policy import Texts
 from promptaudit.system.display.variant_names import kind_of
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import row_id
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from promptaudit.report.data import ReportData
 
 STATUSES = ("valid", "empty", "truncated", "refused", "unparsed", "error")
 RULINGS = ("right", "wrong", "partly right")
@@ -50,24 +51,16 @@ class Drawn(NamedTuple):
 
 
 class GridContent:
-    """Builds the content of a run's grids. `references` are models that answer by chance or err on purpose."""
+    """Builds the content of a run's grids."""
 
-    def __init__(
-        self,
-        grid: GridAnswers,
-        *,
-        audit_run_id: str,
-        tasks: Sequence[Row],
-        scorecard: Sequence[Row],
-        texts: Texts,
-        references: Collection[str],
-    ) -> None:
-        self._grid, self._run, self._texts, self._references = grid, audit_run_id, texts, references
-        self._tasks = {row["task_id"]: row for row in tasks}
-        self._n_samples = {group_of(row): row["n_samples"] for row in scorecard}
-        self._variants = {row["prompt_variant_id"]: row for row in grid.variants}
+    def __init__(self, data: ReportData) -> None:
+        self._grid, self._run, self._texts = data.answers, data.run["audit_run_id"], data.texts
+        self._references = data.reference_models
+        self._tasks = {row["task_id"]: row for row in data.tasks}
+        self._n_samples = {group_of(row): row["n_samples"] for row in data.scorecard}
+        self._variants = {row["prompt_variant_id"]: row for row in self._grid.variants}
         self._places = {name: place for place, name in enumerate(self._variants)}
-        self._inputs = {(row["task_id"], row["sample_id"]): row for row in grid.inputs}
+        self._inputs = {(row["task_id"], row["sample_id"]): row for row in self._grid.inputs}
         self._digits: dict[str, str] = {}  # to hash ids takes longer than all else, and budgets are tried one by one
 
     def of(self, n_samples: int, answers: pl.DataFrame) -> Drawn:

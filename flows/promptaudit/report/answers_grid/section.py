@@ -15,12 +15,10 @@ from markupsafe import Markup
 
 from promptaudit.report import page_size
 from promptaudit.report.answers_grid.content import Drawn, GridContent, shown_content
-from promptaudit.report.blocks.filters import environment
+from promptaudit.report.blocks.filters import rendered
 from promptaudit.report.data import ReportData
-from promptaudit.report.gather_answers import GridAnswers
 from promptaudit.report.inline_script import Script, as_json, inline
 from promptaudit.system.display.figures import count
-from promptaudit.system.display.policy import Texts
 
 BUDGET = 2_000_000  # characters of the page at most
 MOST_SHOWN = 1_000_000  # characters at most of how samples were shown, where the page has room beside the answers
@@ -60,27 +58,33 @@ class AnswersGrid:
 def answers_grid(data: ReportData, budget: int = BUDGET, room: int | None = None) -> AnswersGrid:
     """Builds the grid of a run with as many answers as fit `budget` characters.
 
-    What is left of `room` goes to how samples were shown, under variants that show each in its own way.
+    What the answers leave of `room`, or of the budget without a `room`, goes to how samples were shown, under variants
+    that show each in its own way.
     """
-    content = GridContent(
-        data.answers,
-        audit_run_id=data.run["audit_run_id"],
-        tasks=data.tasks,
-        scorecard=data.scorecard,
-        texts=data.texts,
-        references={row["model_id"] for row in data.references},
-    )
-    grid = packed(data.answers, content, data.texts, budget, room)
+    grid, long = data.answers, data.texts.long
+    content, ranks = GridContent(data), grid.answers["rank"].to_list()
+
+    def of(n_samples: int) -> Drawn:
+        return content.of(n_samples, grid.answers.head(bisect.bisect_left(ranks, n_samples)))
+
+    # the largest disagreement first; a sample has all answers of a group or none
+    first = ranks[PROBED] + 1 if len(ranks) > PROBED else len(grid.samples)
+    n_samples, deflated = _most(lambda n: of(n).content, first, len(grid.samples), budget)
+    n_answers, shown = bisect.bisect_left(ranks, n_samples), ""
+    if grid.shown:
+        left, drawn = min(MOST_SHOWN, (budget if room is None else room) - len(deflated)), of(n_samples)
+        n_cells = len(shown_content(grid, drawn, long)["sample"])
+        _, shown = _most(lambda n: shown_content(grid, drawn, long, n), min(PROBED_CELLS, n_cells), n_cells, left)
     n_landed = sum(row["n_landed"] or 0 for row in data.scorecard)
-    sentence = NONE if not grid.n_answers else ALL if grid.n_answers >= n_landed else PART
+    sentence = NONE if not n_answers else ALL if n_answers >= n_landed else PART
     return AnswersGrid(
-        packed=as_json({"deflated": grid.deflated, "shown": grid.shown}),
+        packed=as_json({"deflated": deflated, "shown": shown}),
         script=inline(SCRIPT),
-        finding=(FINDING if grid.n_answers else NONE).format(n=count(grid.n_answers)),
-        summary=sentence.format(n=count(grid.n_answers), of=count(n_landed)),
+        finding=(FINDING if n_answers else NONE).format(n=count(n_answers)),
+        summary=sentence.format(n=count(n_answers), of=count(n_landed)),
         texts=data.texts.summary,
         query=REST.format(run=data.run["audit_run_id"]),
-        is_empty=not grid.n_answers,
+        is_empty=not n_answers,
     )
 
 
@@ -88,46 +92,7 @@ def filled_in(page: str, data: ReportData) -> str:
     """Puts the grid into the page, with as many answers as the page has room for."""
     room = max(0, page_size.PAGE_BYTES - len(page.encode()) - BESIDE)
     grid = answers_grid(data, min(BUDGET, room), room)
-    section = environment(Path(__file__).parents[1]).get_template(TEMPLATE).render(grid=grid)
-    return page.replace(PLACE, section, 1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
-    """Answers deflated and in base64, with the numbers of samples and answers in them.
-
-    Each group counts its own samples.
-
-    `shown`: how samples were shown under variants that show each in its own way.
-    """
-
-    deflated: str
-    shown: str
-    n_samples: int
-    n_answers: int
-
-
-def packed(grid: GridAnswers, content: GridContent, texts: Texts, budget: int, room: int | None = None) -> Packed:
-    """Packs as many answers as fit, the largest disagreement first.
-
-    A sample has all answers of a group or none.
-
-    How samples were shown gets what the answers leave of `room`, or of the budget without a `room`.
-    """
-    ranks = grid.answers["rank"].to_list()
-
-    def of(n_samples: int) -> Drawn:
-        return content.of(n_samples, grid.answers.head(bisect.bisect_left(ranks, n_samples)))
-
-    first = ranks[PROBED] + 1 if len(ranks) > PROBED else len(grid.samples)
-    n_samples, deflated = _most(lambda n: of(n).content, first, len(grid.samples), budget)
-    shown = ""
-    if grid.shown:
-        left, drawn = min(MOST_SHOWN, (budget if room is None else room) - len(deflated)), of(n_samples)
-        n_cells = len(shown_content(grid, drawn, texts.long)["sample"])
-        _, shown = _most(lambda n: shown_content(grid, drawn, texts.long, n), min(PROBED_CELLS, n_cells), n_cells, left)
-    n_answers = bisect.bisect_left(ranks, n_samples)
-    return Packed(deflated=deflated, shown=shown, n_samples=n_samples, n_answers=n_answers)
+    return page.replace(PLACE, rendered(TEMPLATE, grid=grid), 1)
 
 
 def _most(of: Callable[[int], dict[str, Any]], n: int, most: int, budget: int) -> tuple[int, str]:

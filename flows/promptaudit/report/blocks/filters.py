@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+def rendered(template: str, **values: Any) -> str:
+    """Fills in a template of the report."""
+    return _environment().get_template(template).render(**values)
+
+
 @functools.cache
-def environment(folder: Path) -> Environment:
-    """Loads the templates of a folder. All that they print is escaped, and a missing value is an error."""
+def _environment() -> Environment:
+    # all that templates print is escaped, and a missing value is an error
     import jinja2
 
+    folder = jinja2.FileSystemLoader(Path(__file__).parents[1])
+    strict = jinja2.StrictUndefined
     templates = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        loader=jinja2.FileSystemLoader(folder),
-        trim_blocks=True,
-        lstrip_blocks=True,
+        autoescape=True, undefined=strict, loader=folder, trim_blocks=True, lstrip_blocks=True
     )
     templates.filters.update(FILTERS)
     return templates

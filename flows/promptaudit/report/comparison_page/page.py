@@ -12,13 +12,12 @@ from promptaudit.marts.comparison.decision import sentence_of
 from promptaudit.marts.comparison.result import RunComparison, run_comparison
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.report import BELOW, page_size
-from promptaudit.report.blocks.filters import environment, trace_links
+from promptaudit.report.blocks.filters import rendered, trace_links
 from promptaudit.report.comparison_page.gather import ComparisonData, gather
 from promptaudit.report.comparison_page.sections import heat, sections
 from promptaudit.report.record import held_if_free, record
 from promptaudit.report.sections.run import TRACING
 from promptaudit.report.summary import ID, Outcome, command, diagnosis_of, outcome
-from promptaudit.report.trace_pages import css
 from promptaudit.system.display.figures import NAME, cut
 from promptaudit.system.display.policy import Policy
 from promptaudit.system.files import private_folder, write_text
@@ -100,32 +99,24 @@ def title_of(data: ComparisonData) -> str:
 def page_of(data: ComparisonData) -> str:
     """Renders the page as text, without a script. The template escapes, isolates and makes visible all data."""
     base, candidate = data.sides
-    first, verdict = data.comparison.measures[0], verdict_of(data)
-    template = environment(Path(__file__).parents[1]).get_template(TEMPLATE)
+    verdict = verdict_of(data)
 
     def drawn(most_rows: int) -> str:
-        return template.render(
-            comparison_id=data.comparison.comparison_id,
+        return rendered(
+            TEMPLATE,
             title=title_of(data),
             anchors=(),
-            sides=(base, candidate),
             is_of_one_run=base.run.audit_run_id == candidate.run.audit_run_id,
-            min_effect=first["min_effect"],
             verdict=verdict,
             sign=SIGNS[verdict.state],
-            causes=data.causes,
             most_causes=MOST_CAUSES,
-            is_recorded_alike=not data.comparison.changes,
-            largest=data.largest,
-            moved=data.moved,
-            example=data.example,
+            data=data,
             next_command=next_command(data),
             heat=heat(data.comparison.measures),
             sections=sections(data.comparison),
             trace=trace_links(candidate.run.audit_run_id, frozenset()),
             most_rows=most_rows,
             tracing=TRACING,
-            css=css(),
         )
 
     return page_size.drawn_to_fit(drawn, ROWS)[0]

@@ -204,7 +204,7 @@ def _cell(row: Row | None) -> HeatCell | None:
     if row is None:
         return None
     of = Traced(COMPARED, row)
-    interval, verdict = around(of), row["verdict"]
+    interval, verdict = around(of, "difference"), row["verdict"]
     change = (compared_figure(of, "base"), " → ", compared_figure(of, "candidate"))
     return HeatCell(
         shade=f"{verdict}-{depth(row)}" if verdict in NEWS else "h0",

@@ -65,13 +65,15 @@ def _rater_columns(judging: JudgingData) -> tuple[Column, ...]:
         *(counted("Raters", "n_raters"), counted("Answers rated", "n_rated")),
         figure("Agreement", "agreement_rate", Traced.percent),
         figure("Perfect agreement", "perfect_agreement_rate", Traced.percent),
-        *(Column("Cohen's κ", _cohen, is_figure=True), figure("Fleiss' κ", "fleiss_kappa", _kappa)),
-        counted("Distinct answers", "n_rated_distinct"),
-        Column("Cohen's κ, distinct", lambda of: _cohen(of, "cohen_kappa_distinct"), is_figure=True),
+        *(figure("Cohen's κ", "cohen_kappa", _cohen), figure("Fleiss' κ", "fleiss_kappa", _kappa)),
+        *(
+            counted("Distinct answers", "n_rated_distinct"),
+            figure("Cohen's κ, distinct", "cohen_kappa_distinct", _cohen),
+        ),
     )
 
 
-def _cohen(of: Traced, name: str = "cohen_kappa") -> Printed:
+def _cohen(of: Traced, name: str) -> Printed:
     return _kappa(of, name) if of.row["n_raters"] == _PAIR else "of two alone"
 
 

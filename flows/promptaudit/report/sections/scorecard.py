@@ -10,7 +10,7 @@ from promptaudit.registry.mart_columns import mart_columns
 from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, Table, by, by_columns, keyed
 from promptaudit.report.blocks.cells import Printed, Traced
 from promptaudit.report.data import ReportData
-from promptaudit.report.sections.columns import Pivot, n_tasks, pivoted
+from promptaudit.report.sections.columns import n_tasks, pivoted
 from promptaudit.report.sections.section import Section
 from promptaudit.report.sections.words import known_rows, means_of
 from promptaudit.report.summary_causes import last_comparable
@@ -168,32 +168,25 @@ def _across(section: DrawnSection, data: ReportData) -> None:
     if len({row["model_id"] for row in rows}) == 1:
         block.tables.append(_of_one_model(rows))
     else:
-        block.tables += [pivoted(_pivot(measure, own), own) for measure, own in by(rows, "measure").items()]
+        block.tables += [_of_measure(measure, own) for measure, own in by(rows, "measure").items()]
 
 
 def _of_one_model(rows: Sequence[Row]) -> Table:
     labelled = [{**row, "label": _label(row["measure"]), "is_reference": False} for row in rows]
     caption = f"Measures of {cut(rows[0]['model_id'], NAME)}, ± standard deviation"
     note = " ".join(filter(None, (_best(rows), _unread(rows))))
-    own = Pivot(caption=caption, heads=_HEADS, across="label", cell=_cell, file="measures", note=note)
-    return pivoted(own, labelled)
+    return pivoted(caption, _HEADS, labelled, _cell, across="label", file="measures", note=note)
 
 
 def _label(measure: str) -> str:
     return mart_columns("rpt_audit")[measure].label
 
 
-def _pivot(measure: str, rows: Sequence[Row]) -> Pivot:
+def _of_measure(measure: str, rows: Sequence[Row]) -> Table:
     has_std = any(row["value_std"] is not None for row in rows)
-    spread = ", ± standard deviation" if has_std else ""
-    return Pivot(
-        caption=f"{_label(measure)}{spread}; {rows[0]['direction']} is better",
-        heads=_HEADS,
-        cell=_cell,
-        file=measure,
-        note=_note(rows),
-        is_open=has_std,  # PSS has a section across tasks of its own
-    )
+    caption = f"{_label(measure)}{', ± standard deviation' if has_std else ''}; {rows[0]['direction']} is better"
+    # PSS has a section across tasks of its own
+    return pivoted(caption, _HEADS, rows, _cell, file=measure, note=_note(rows), is_open=has_std)
 
 
 def _note(rows: Sequence[Row]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from promptaudit.report.blocks.blocks import DrawnSection, Panel, Table, keyed
 from promptaudit.report.blocks.cells import Cell, Printed, Traced, parts
@@ -14,7 +13,6 @@ from promptaudit.report.sections.columns import (
     MODEL,
     Column,
     Key,
-    Pivot,
     bounds,
     counted,
     figure,
@@ -117,21 +115,49 @@ def _across(section: DrawnSection, data: ReportData) -> None:
     if n_tasks(rows) < 2:  # noqa: PLR2004 - of one task the sections below have it all
         return
     references = {row["model_id"] for row in rows if row["is_reference"]}
+    own = [{**row, "is_reference": row["model_id"] in references} for row in spreads]
     block = section.add()
     block.tables.append(_accuracies(rows, ranked))
     if compared := [row for row in rows if row["mean_difference"] is not None]:
-        block.tables.append(pivoted(_DIFFERENCES, compared))
+        block.tables.append(
+            pivoted(
+                "Difference to the rule: mean / standard deviation",
+                {**_HEADS, "Rule": "rule"},
+                compared,
+                _two(ACROSS, "mean_difference", "std_difference"),
+                note="A figure below 0 is lower than under the rule. A judge that errs makes the standard deviation smaller too.",
+                file="difference-to-the-rule",
+                is_open=False,
+            )
+        )
     few = " * marks a figure of only three or four models." if _are_few(ranked) else ""
-    block.tables.append(pivoted(replace(_RANKINGS, note=f"{_RANKINGS.note}{few}"), ranked))
-    own = [{**row, "is_reference": row["model_id"] in references} for row in spreads]
-    block.tables.append(pivoted(_TEMPLATES, own))
-    if data.judging.agreements:
+    block.tables += [
+        pivoted(
+            "Rankings of models: mean Spearman correlation over pairs of templates, by set of models",
+            _HEADS,
+            ranked,
+            lambda row: (_spearman(row), " (", Traced(RANKINGS, row).count("n_models"), ")"),
+            across="model_set",
+            note=f"The number of models is in brackets.{few}",
+            file="rankings",
+        ),
+        pivoted(
+            "Agreement of templates on which answers are right: Fleiss' κ / perfect agreement",
+            _HEADS,
+            own,
+            _two(SPREADS, "fleiss_kappa", "perfect_agreement_rate", Traced.share),
+            note="Perfect agreement is the share of samples that are right under all templates, or wrong under all.",
+            file="agreement-of-templates",
+            is_open=False,
+        ),
+    ]
+    if agreements := data.judging.agreements:
         note = (
             "Perfect agreement is the share of answers on which all say the same. Each answer counts, also where several say "
             "the same; the last two columns count these once."
         )
-        raters = table("Agreement of raters", _RATERS, data.judging.agreements, AGREEMENTS, n_heads=3, note=note)
-        block.tables.append(replace(raters, file="agreement-of-raters"))
+        options = {"n_heads": 3, "note": note, "file": "agreement-of-raters"}
+        block.tables.append(table("Agreement of raters", _RATERS, agreements, AGREEMENTS, **options))
 
 
 def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
@@ -143,17 +169,9 @@ def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
 
     marked = any(row["n_ranked"] > 1 for row in rows)
     best = "The most accurate model of a line and the smallest standard deviation are in bold. " if marked else ""
-    return pivoted(
-        Pivot(
-            caption="Accuracy, mean ± standard deviation over templates (ddof 1)",
-            heads=_HEADS,
-            cell=_accuracy,
-            last={"Mean Spearman": spearman},
-            note=f"{best}Mean Spearman: how alike the templates rank all models.",
-            file="accuracy",
-        ),
-        rows,
-    )
+    note = f"{best}Mean Spearman: how alike the templates rank all models."
+    caption, last = "Accuracy, mean ± standard deviation over templates (ddof 1)", {"Mean Spearman": spearman}
+    return pivoted(caption, _HEADS, rows, _accuracy, last=last, note=note, file="accuracy")
 
 
 def _accuracy(row: Row) -> Printed:
@@ -174,30 +192,6 @@ def _two(
     return lambda row: (Traced(mart, row).number(first), " / ", kind(Traced(mart, row), second))
 
 
-_DIFFERENCES = Pivot(
-    caption="Difference to the rule: mean / standard deviation",
-    heads={**_HEADS, "Rule": "rule"},
-    cell=_two(ACROSS, "mean_difference", "std_difference"),
-    note="A figure below 0 is lower than under the rule. A judge that errs makes the standard deviation smaller too.",
-    file="difference-to-the-rule",
-    is_open=False,
-)
-_RANKINGS = Pivot(
-    caption="Rankings of models: mean Spearman correlation over pairs of templates, by set of models",
-    heads=_HEADS,
-    across="model_set",
-    cell=lambda row: (_spearman(row), " (", Traced(RANKINGS, row).count("n_models"), ")"),
-    note="The number of models is in brackets.",
-    file="rankings",
-)
-_TEMPLATES = Pivot(
-    caption="Agreement of templates on which answers are right: Fleiss' κ / perfect agreement",
-    heads=_HEADS,
-    cell=_two(SPREADS, "fleiss_kappa", "perfect_agreement_rate", Traced.share),
-    note="Perfect agreement is the share of samples that are right under all templates, or wrong under all.",
-    file="agreement-of-templates",
-    is_open=False,
-)
 scoring_across_tasks = Section(
     name="scoring_across_tasks",
     title="Scoring across tasks",

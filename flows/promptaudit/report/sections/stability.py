@@ -171,8 +171,8 @@ def _joint(section: DrawnSection, data: ReportData, figures: list[Figures], rows
     Room(data, MOST_JOINT * n_tasks(data.scorecard)).draw(block, charts)
     ordered = _by_score(rows, scope)
     lines = sorted(rows, key=lambda row: (ordered.index(row["task_id"]), -row[f"pss_{scope}"]))
-    own = table(f"PSS {scope} of all tasks, the most stable first", _ACROSS[scope], lines, CARD, n_heads=3)
-    block.tables.append(replace(own, file=f"pss-{scope}"))
+    caption = f"PSS {scope} of all tasks, the most stable first"
+    block.tables.append(table(caption, _ACROSS[scope], lines, CARD, n_heads=3, file=f"pss-{scope}"))
 
 
 def _all_tasks(figures: Figures, scope: str) -> Drawn:
