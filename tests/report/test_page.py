@@ -19,9 +19,9 @@ from promptaudit.registry.errors import WarehouseError
 from promptaudit.report import as_written, report
 from promptaudit.report.answers_grid.section import SCRIPT as GRID_SCRIPT
 from promptaudit.report.blocks.blocks import Block
+from promptaudit.report.blocks.filters import inline
 from promptaudit.report.contents import OF_TASKS
 from promptaudit.report.gather import gather
-from promptaudit.report.inline_script import inline
 from promptaudit.report.page import SCRIPT
 from promptaudit.report.sections.section import Chart, Room
 from promptaudit.system.display.figures import shown

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from html import escape
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 from promptaudit.registry.errors import UsageError, WarehouseError, nearest
 from promptaudit.registry.extras import is_installed, needs_extra
@@ -62,10 +61,7 @@ FIGURES: Mapping[str, str] = {
 """Maps each section that is a figure of the three papers to the name of its files."""
 
 
-class _Key(NamedTuple):
-    place: int  # pixels from the left
-    colour: str  # empty: the line above goes on
-    text: str
+_Key = tuple[int, str, str]  # pixels from the left, the colour (empty: the line above goes on), the text
 
 
 def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> list[Path]:
@@ -220,7 +216,7 @@ def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
             if line and (nth or place + width > WIDTH):
                 yield line
                 line, place = [], PADDING
-            line.append(_Key(place, "" if nth else colour, piece))
+            line.append((place, "" if nth else colour, piece))
             place += width
     if line:
         yield line
@@ -238,15 +234,10 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _legend(keys: Sequence[_Key], top: int) -> str:
-    patches = (
-        f'<rect class="fill-{key.colour}" x="{key.place}" y="{top + 3}" width="{KEY}" height="{KEY}"/>'
-        for key in keys
-        if key.colour
-    )
-    texts = (
-        f'<text x="{key.place + KEY + 4}" y="{top + 3 + KEY}">{escape(key.text, quote=False)}</text>' for key in keys
-    )
-    return "".join((*patches, *texts))
+    box = f'y="{top + 3}" width="{KEY}" height="{KEY}"'
+    patches = [f'<rect class="fill-{colour}" x="{place}" {box}/>' for place, colour, _ in keys if colour]
+    at = [(place + KEY + 4, escape(text, quote=False)) for place, _, text in keys]
+    return "".join([*patches, *(f'<text x="{x}" y="{top + 3 + KEY}">{text}</text>' for x, text in at)])
 
 
 def _as_csv(drawn: Sequence[Row]) -> str:

@@ -12,10 +12,9 @@ from promptaudit.registry.mart_columns import scorecard_columns
 from promptaudit.report import page_size
 from promptaudit.report.answers_grid import section as answers_grid
 from promptaudit.report.blocks.blocks import DrawnSection
-from promptaudit.report.blocks.filters import rendered, trace_links
+from promptaudit.report.blocks.filters import inline, rendered, trace_links
 from promptaudit.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
 from promptaudit.report.data import ReportData
-from promptaudit.report.inline_script import inline
 from promptaudit.report.page_size import only, parted
 from promptaudit.report.sections import nights, run
 from promptaudit.report.sections.scorecard import heat, samples, samples_finding

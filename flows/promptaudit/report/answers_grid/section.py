@@ -15,9 +15,8 @@ from markupsafe import Markup
 
 from promptaudit.report import page_size
 from promptaudit.report.answers_grid.content import Drawn, GridContent, shown_content
-from promptaudit.report.blocks.filters import rendered
+from promptaudit.report.blocks.filters import Script, as_json, inline, rendered
 from promptaudit.report.data import ReportData
-from promptaudit.report.inline_script import Script, as_json, inline
 from promptaudit.system.display.figures import count
 
 BUDGET = 2_000_000  # characters of the page at most

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from promptaudit.report.blocks.blocks import MOST_ROWS, Block, DrawnSection, Panel, by, by_pair
+from promptaudit.report.charts.drawing import switched_off
 from promptaudit.report.charts.panels import SERIES
 from promptaudit.report.data import ReportData
 from promptaudit.report.sections.columns import Column, table
@@ -39,14 +40,9 @@ class Chart(NamedTuple):
     draw: Callable[[], Drawn]
 
 
-@contextlib.contextmanager
-def unlimited() -> Iterator[None]:
+def unlimited() -> contextlib.AbstractContextManager[None]:
     """Lets sections draw all of their charts inside the `with` block, for callers that write them as files."""
-    before = _is_limited.set(False)
-    try:
-        yield
-    finally:
-        _is_limited.reset(before)
+    return switched_off(_is_limited)
 
 
 def is_limited() -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from promptaudit.report.blocks.blocks import by, by_columns, by_pair, keyed
+from promptaudit.report.blocks.blocks import by, by_columns, by_pair, group_of, keyed
 from promptaudit.report.blocks.cells import Part, Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.charts import samples as charts
@@ -28,7 +28,6 @@ from promptaudit.report.sections.section import Chart, Drawn, Section, Task, poi
 from promptaudit.report.sections.words import (
     class_of,
     ends,
-    group,
     known_rows,
     of_extreme,
     renamed,
@@ -409,7 +408,7 @@ def spans_of(points: Sequence[Row]) -> str:
 @of_extreme(lambda data: data["measures_by_wordings"], "sensitivity")
 def _of_fewer(worst: Row, data: ReportData) -> str:
     rows = known_rows(data, data["measures_by_wordings"], "sensitivity")
-    own = sorted((row for row in rows if group(row) == group(worst)), key=lambda row: row["n_wordings"])
+    own = sorted((row for row in rows if group_of(row) == group_of(worst)), key=lambda row: row["n_wordings"])
     first, last = own[0], own[-1]
     would = f"{first['n_wordings']} {data.word}s would show a sensitivity of {number(first['sensitivity'])}"
     return f"{would}, {last['n_wordings']} show {number(last['sensitivity'])}, for {whose(last)}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from promptaudit.report.blocks.blocks import MOST_ROWS, Block, DrawnSection, by, keyed
+from promptaudit.report.blocks.blocks import MOST_ROWS, Block, DrawnSection, by, group_of, keyed
 from promptaudit.report.blocks.cells import Traced, plain
 from promptaudit.report.charts import panels
 from promptaudit.report.charts.panels import Axes, curves
@@ -34,7 +34,6 @@ from promptaudit.report.sections.sensitivity import spans_of
 from promptaudit.report.sections.words import (
     ASKED_ONCE,
     ends,
-    group,
     known_rows,
     means_of,
     of_extreme,
@@ -510,12 +509,12 @@ def _shares(rows: list[Row], who: str, *, shown: list[str], domain: panels.Domai
 
 def _enough(data: ReportData) -> str:
     rows = [row for row in known_rows(data, data["subsamples"], "pss") if row.get("scope") == "inter"]
-    whole = {group(row): row["pss"] for row in rows if row["sample_share"] == 1}
+    whole = {group_of(row): row["pss"] for row in rows if row["sample_share"] == 1}
     apart: dict[float, float] = {}
     for row in rows:
-        if group(row) in whole:
+        if group_of(row) in whole:
             share = row["sample_share"]
-            apart[share] = max(apart.get(share, 0.0), abs(row["pss"] - whole[group(row)]))
+            apart[share] = max(apart.get(share, 0.0), abs(row["pss"] - whole[group_of(row)]))
     shares = sorted(apart)
     enough = next(
         (share for place, share in enumerate(shares) if all(apart[later] <= NEAR for later in shares[place:])), None

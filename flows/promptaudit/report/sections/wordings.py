@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from promptaudit.query.choice.choose import Wording
-from promptaudit.report.blocks.blocks import by, by_pair, keyed
+from promptaudit.report.blocks.blocks import by, by_columns, by_pair, keyed
 from promptaudit.report.blocks.cells import Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.data import LABELS, ReportData, is_rule
@@ -27,13 +27,14 @@ from promptaudit.report.sections.columns import (
     words,
 )
 from promptaudit.report.sections.section import Drawn, Section, Task, point
-from promptaudit.report.sections.words import NO_GOLD, by_group, known_rows, whose, with_ends
+from promptaudit.report.sections.words import NO_GOLD, known_rows, whose, with_ends
 from promptaudit.system.display.figures import NAME, count, cut, number, signed
 from promptaudit.warehouse import Row
 
 # accuracy under each variant
 
 MOST_VARIANTS = 200  # a panel
+_SCORED = ("model_id", "task_id", "strategy", "scoring_method")
 _SCORES, _SPREADS = "fct_variant_accuracy", "rpt_accuracy_spreads"
 _ACCURACY = (
     *(MODEL, STRATEGY, words("Scored by", "scoring_method")),
@@ -88,7 +89,7 @@ def _dots(rows: list[Row], who: str, *, domain: panels.Domain, originals: set[st
 
 
 def _widest(data: ReportData) -> str:
-    groups = by_group(known_rows(data, data["accuracy_by_variant"], "accuracy"))
+    groups = by_columns(known_rows(data, data["accuracy_by_variant"], "accuracy"), *_SCORED)
     ranges = {group: [row["accuracy"] for row in rows] for group, rows in groups.items() if len(rows) > 1}
     if not ranges:
         return ""
@@ -305,7 +306,7 @@ def _rank(row: Row) -> tuple[object, ...]:
 def _costly(data: ReportData) -> str:
     originals = {row["prompt_variant_id"] for row in data.variants if row["is_original"]}
     costly: list[tuple[int, list[Row]]] = []
-    for rows in by_group(known_rows(data, data["accuracy_by_variant"], "accuracy")).values():
+    for rows in by_columns(known_rows(data, data["accuracy_by_variant"], "accuracy"), *_SCORED).values():
         base = next((row["accuracy"] for row in rows if row["prompt_variant_id"] in originals), None)
         if base is not None and len(rows) > 1:
             costly.append((sum(row["accuracy"] < base - MUCH for row in rows), rows))

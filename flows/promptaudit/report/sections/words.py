@@ -23,19 +23,6 @@ def known_rows(data: ReportData, rows: Iterable[Row], column: str) -> list[Row]:
     return [row for row in known if row.get("model_id") not in references] or known
 
 
-def group(row: Row) -> tuple[str, ...]:
-    """Takes the model, task, strategy and scoring method of a row, as far as it has them."""
-    return tuple(row[name] for name in ("model_id", "task_id", "strategy", "scoring_method") if name in row)
-
-
-def by_group(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """Groups rows by model, task, strategy and scoring method."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(group(row), []).append(row)
-    return groups
-
-
 def whose(row: Row, *names: str) -> str:
     """Names the model, task and strategy of a row, or the given columns instead."""
     known = [row.get(name) for name in names or ("model_id", "task_id", "strategy")]
