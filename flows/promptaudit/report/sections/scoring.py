@@ -156,8 +156,8 @@ def _across(section: DrawnSection, data: ReportData) -> None:
             "Perfect agreement is the share of answers on which all say the same. Each answer counts, also where several say "
             "the same; the last two columns count these once."
         )
-        options = {"n_heads": 3, "note": note, "file": "agreement-of-raters"}
-        block.tables.append(table("Agreement of raters", _RATERS, agreements, AGREEMENTS, **options))
+        caption, file = "Agreement of raters", "agreement-of-raters"
+        block.tables.append(table(caption, _RATERS, agreements, AGREEMENTS, n_heads=3, note=note, file=file))
 
 
 def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
