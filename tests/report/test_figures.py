@@ -13,6 +13,7 @@ from promptaudit.report.contents import SECTIONS
 from promptaudit.report.gather import gather
 from promptaudit.report.page import render
 from promptaudit.report.plain import markdown
+from promptaudit.report.verify_file import is_printed_of
 from promptaudit.system.display.figures import ABSENT, count, number, percent, share, usd
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import parse_figure, row_id
@@ -122,10 +123,9 @@ def test_the_scorecard_names_all_its_figures_and_rows(ordinary: Reported) -> Non
 def test_a_row_links_to_its_page_only_where_there_is_one(hostile_judged: Reported) -> None:
     found = gather(Warehouse(hostile_judged.warehouse), hostile_judged.audit_run_id)
     first, second = (row_id("rpt_audit", row) for row in found.scorecard[:2])
-    page = render(found, traces=frozenset({first}), base="../")
-    assert (
-        f'<a href="../traces/{hostile_judged.audit_run_id}/{first}.html"><code class="trace">{first}</code></a>' in page
-    )
+    page = render(found, traces=frozenset({first}))
+    link = f"traces/{hostile_judged.audit_run_id}/{first}.html"
+    assert f'<a href="{link}"><code class="trace">{first}</code></a>' in page
     assert f"{second}.html" not in page
     assert "traces/" not in render(found)
 
@@ -147,7 +147,7 @@ def test_a_figure_keeps_its_name_and_its_value() -> None:
     assert (cell.text, cell.exact, cell.value) == ("0.333", "0.3333333333333333", 1 / 3)
     assert cell.figure == row_id("rpt_audit", ROW).replace(".", ".pss_intra.")
     assert cell.row == row_id("rpt_audit", ROW)
-    assert (of.usd("cost_usd").text, of.usd("cost_usd").exact) == (ABSENT, "")
+    assert (of.measure("cost_usd").text, of.measure("cost_usd").exact) == (ABSENT, "")
     assert (of.count("n_samples").text, of.count("n_samples").exact) == ("1,234", "1234")
     bounds = of.bounds("pss_intra")
     assert plain(bounds) == f"[0.100, {ABSENT}]"
@@ -177,3 +177,19 @@ def test_the_csv_holds_the_figures_of_the_page(ordinary: Reported) -> None:
     on_page = {figure for _, figure, _ in DATA.findall(ordinary.html.partition('id="samples">')[0])}
     left_out = {figure for figure in on_page - by_figure.keys() if not figure.split(".")[1].endswith(("_low", "_high"))}
     assert left_out == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "is_printed"),
+    [
+        (0.123, "0.123", True),
+        (0.123, "0.124", False),
+        (2.0246, "6.6 characters", True),
+        (-0.0043, "× 1.00", True),
+        (5000.0, "5,000 ms", True),
+        (None, "every pair undefined", True),
+        (None, "0.3", False),
+    ],
+)
+def test_a_report_prints_a_value_in_its_unit_or_in_words(value: float | None, text: str, is_printed: bool) -> None:
+    assert is_printed_of(value, text) is is_printed

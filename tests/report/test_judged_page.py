@@ -9,8 +9,8 @@ import pytest
 
 from promptaudit.report import report
 from promptaudit.report.contents import OF_JUDGES
+from promptaudit.report.data import JudgingData
 from promptaudit.report.gather import gather
-from promptaudit.report.gather_judging import JudgingData
 from promptaudit.report.sections.judges import disagreements
 from promptaudit.report.sections.scoring import correlation, drawn_methods, scoring
 from promptaudit.system.display.figures import percent, shown, usd

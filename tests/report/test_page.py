@@ -19,9 +19,9 @@ from promptaudit.registry.errors import WarehouseError
 from promptaudit.report import as_written, report
 from promptaudit.report.answers_grid.section import SCRIPT as GRID_SCRIPT
 from promptaudit.report.blocks.blocks import Block
+from promptaudit.report.blocks.filters import inline
 from promptaudit.report.contents import OF_TASKS
 from promptaudit.report.gather import gather
-from promptaudit.report.inline_script import inline
 from promptaudit.report.page import SCRIPT
 from promptaudit.report.sections.section import Chart, Room
 from promptaudit.system.display.figures import shown
@@ -119,7 +119,10 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     run: Reported = request.getfixturevalue(name)
     seen = Seen(run.html)
     ids = [value for _, attribute, value in seen.attributes if attribute == "id"]
-    assert set(ids) == PAGES[name] | {"answers-packed"}
+    assert set(ids) == PAGES[name] | {"answers-packed", "figures"}
+    # sections that the first screen does not lead to stand together in a fold
+    folded = run.html.partition('id="figures">')[2].partition('id="format_gate">')[0]
+    assert {"prompt_variants", "samples", "costs"} & set(re.findall(r'class="inside" id="(\w+)"', folded)) == {"costs"}
     assert len(ids) == len(set(ids))
     policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
     assert policy == (

@@ -75,8 +75,8 @@ class Stability:
             rows.select(at=x, value="pss", low="pss_low", high="pss_high", series=pl.lit(SCORE)).sort("at").to_dicts()
         )
         domain = domain_of([row[end] for row in kept for end in ("value", "low")])
-        axes = Axes(x=title, y=SCORE, ticks=[row["at"] for row in kept], domain=domain, level=THRESHOLD)
-        return chart_of(curves(kept, [SCORE], axes, {}, f"{SCORE} of a prompt"))
+        axes = Axes(x=title, y=SCORE, domain=domain, level=THRESHOLD)
+        return chart_of(curves(kept, [SCORE], axes, f"{SCORE} of a prompt"))
 
     def to_csv(self, path: str | Path) -> None:
         """Writes the table as CSV."""

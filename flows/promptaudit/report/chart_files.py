@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from html import escape
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 from promptaudit.registry.errors import UsageError, WarehouseError, nearest
 from promptaudit.registry.extras import is_installed, needs_extra
-from promptaudit.report.blocks.blocks import Block, DrawnSection
+from promptaudit.report.blocks.blocks import DrawnSection
 from promptaudit.report.charts.drawing import WIDTH, Drawing, Source
 from promptaudit.report.charts.plot import PADDING, plotted
 from promptaudit.report.charts.scales import FONT_SIZE, fitted, width_of
@@ -62,16 +61,7 @@ FIGURES: Mapping[str, str] = {
 """Maps each section that is a figure of the three papers to the name of its files."""
 
 
-class _Chart(NamedTuple):
-    stem: str  # of its files
-    source: Source
-    legend: tuple[tuple[str, str], ...]
-
-
-class _Key(NamedTuple):
-    place: int  # pixels from the left
-    colour: str  # empty: the line above goes on
-    text: str
+_Key = tuple[int, str, str]  # pixels from the left, the colour (empty: the line above goes on), the text
 
 
 def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> list[Path]:
@@ -99,12 +89,12 @@ def write_charts(data: ReportData, folder: Path, only: Sequence[str] = ()) -> li
     colours = _colours()
     written: list[Path] = []
     stems: set[str] = set()
-    for chart in (each for anchor in known if anchor in (only or FIGURES) for each in _charts(known[anchor])):
-        svg, stem = _as_svg(chart.source, chart.legend, colours), _free(chart.stem, stems)
-        written += [
-            *(save(svg, folder / f"{stem}.{ending}") for ending in ("svg", "pdf", "png")),
-            write_text(_as_csv(chart.source.rows), folder / f"{stem}.csv", SHARED),
-        ]
+    for name, source, legend in (
+        each for anchor in known if anchor in (only or FIGURES) for each in _charts(known[anchor])
+    ):
+        svg, stem = _as_svg(source, legend, colours), _free(name, stems)
+        written += [save(svg, folder / f"{stem}.{ending}") for ending in ("svg", "pdf", "png")]
+        written.append(write_text(_as_csv(source.rows), folder / f"{stem}.csv", SHARED))
     return written + ([] if only else _write_tables(everything, folder))
 
 
@@ -153,25 +143,20 @@ def _write_tables(everything: Sequence[DrawnSection], folder: Path) -> list[Path
     for section in everything:
         for table in (each for block in section.blocks for each in block.tables if each.file and each.rows):
             stem = folder / _file_name("table", section.anchor, table.file)
-            written += [
-                write_text(as_csv(table), stem.with_suffix(".csv"), SHARED),
-                write_text(as_latex(table), stem.with_suffix(".tex"), SHARED),
-            ]
+            for ending, text in ((".csv", as_csv(table)), (".tex", as_latex(table))):
+                written.append(write_text(text, stem.with_suffix(ending), SHARED))
     return written
 
 
-def _charts(section: DrawnSection) -> Iterator[_Chart]:
-    for figure, blocks in _by_figure(section.blocks).items():
-        drawn = [
-            (block, panel, panel.drawing)
-            for block in blocks
-            for panel in block.panels
-            if isinstance(panel.drawing, Drawing)
-        ]
-        names = _names([(block.task_id, panel.name, panel.beside, panel.detail) for block, panel, _ in drawn])
-        for name, (block, _, drawing) in zip(names, drawn, strict=True):
-            stem = _file_name(FIGURES.get(section.anchor, section.anchor), figure, name)
-            yield _Chart(stem, drawing.source, tuple(block.legend))
+def _charts(section: DrawnSection) -> Iterator[tuple[str, Source, tuple[tuple[str, str], ...]]]:
+    # the name of a chart's files, what it is drawn from, and its legend
+    for figure in dict.fromkeys(block.figure for block in section.blocks):
+        own = [(block, panel) for block in section.blocks if block.figure == figure for panel in block.panels]
+        names = _names([(block.task_id, panel.name, panel.beside, panel.detail) for block, panel in own])
+        for name, (block, panel) in zip(names, own, strict=True):
+            if isinstance(panel.drawing, Drawing):
+                stem = _file_name(FIGURES.get(section.anchor, section.anchor), figure, name)
+                yield stem, panel.drawing.source, block.legend
 
 
 def _free(stem: str, taken: set[str]) -> str:
@@ -188,13 +173,6 @@ def _names(panels: Sequence[Sequence[str]]) -> list[str]:
     if len({about[:3] for about in panels}) < len(panels):
         differing.append(3)
     return [" · ".join(about[place] for place in differing if about[place]) for about in panels]
-
-
-def _by_figure(blocks: Sequence[Block]) -> dict[str, list[Block]]:
-    parts: dict[str, list[Block]] = {}
-    for block in blocks:
-        parts.setdefault(block.figure, []).append(block)
-    return parts
 
 
 def _file_name(*names: str) -> str:
@@ -238,7 +216,7 @@ def _legend_lines(legend: Sequence[tuple[str, str]]) -> Iterator[list[_Key]]:
             if line and (nth or place + width > WIDTH):
                 yield line
                 line, place = [], PADDING
-            line.append(_Key(place, "" if nth else colour, piece))
+            line.append((place, "" if nth else colour, piece))
             place += width
     if line:
         yield line
@@ -256,15 +234,10 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _legend(keys: Sequence[_Key], top: int) -> str:
-    patches = (
-        f'<rect class="fill-{key.colour}" x="{key.place}" y="{top + 3}" width="{KEY}" height="{KEY}"/>'
-        for key in keys
-        if key.colour
-    )
-    texts = (
-        f'<text x="{key.place + KEY + 4}" y="{top + 3 + KEY}">{escape(key.text, quote=False)}</text>' for key in keys
-    )
-    return "".join((*patches, *texts))
+    box = f'y="{top + 3}" width="{KEY}" height="{KEY}"'
+    patches = [f'<rect class="fill-{colour}" x="{place}" {box}/>' for place, colour, _ in keys if colour]
+    at = [(place + KEY + 4, escape(text, quote=False)) for place, _, text in keys]
+    return "".join([*patches, *(f'<text x="{x}" y="{top + 3 + KEY}">{text}</text>' for x, text in at)])
 
 
 def _as_csv(drawn: Sequence[Row]) -> str:

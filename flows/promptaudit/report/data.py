@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptaudit.report.blocks.blocks import by
+from promptaudit.system.display.figures import percent
 from promptaudit.system.display.variant_names import word_for
 from promptaudit.warehouse import Row
 
@@ -14,9 +15,45 @@ if TYPE_CHECKING:
     from promptaudit.gate.outcome import GateResult
     from promptaudit.query.history.nights import Nights
     from promptaudit.report.gather_answers import GridAnswers
-    from promptaudit.report.gather_judging import JudgingData
     from promptaudit.report.summary import Summary
     from promptaudit.system.display.policy import Texts
+
+
+LABELS, PEOPLE = "label_match", "people"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingData:
+    """Rows of the marts of scoring and judging. Each list comes from the query of the same name."""
+
+    spreads: list[Row] = field(default_factory=list)
+    comparisons: list[Row] = field(default_factory=list)
+    rankings: list[Row] = field(default_factory=list)
+    agreements: list[Row] = field(default_factory=list)
+    controls: list[Row] = field(default_factory=list)
+    anchors: list[Row] = field(default_factory=list)
+    judges: list[Row] = field(default_factory=list)
+    rulings: list[Row] = field(default_factory=list)
+    disagreements: list[Row] = field(default_factory=list)
+
+    @property
+    def errors(self) -> dict[tuple[str, str], str]:
+        """Maps each task and judge to a phrase on how often the judge is wrong on each kind of control."""
+        rates: dict[tuple[str, str], list[str]] = {}
+        for row in self.controls:
+            rate = percent(row["error_rate"]) if row["n_scored"] else "none read"
+            rates.setdefault((row["task_id"], row["scoring_method"]), []).append(f"{row['kind']} {rate}")
+        return {key: ", ".join(parts) for key, parts in rates.items()}
+
+
+def is_judge(method: str) -> bool:
+    """Checks whether a scoring method is a judge."""
+    return method.startswith("judge:")
+
+
+def is_rule(method: str) -> bool:
+    """Checks whether a scoring method is a rule: neither a judge nor the majority of the persons who ruled."""
+    return method != PEOPLE and not is_judge(method)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

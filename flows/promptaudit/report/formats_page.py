@@ -18,10 +18,9 @@ from typing import Any
 from markupsafe import Markup
 
 from promptaudit.registry.errors import WarehouseError
-from promptaudit.report.blocks.filters import environment, said
+from promptaudit.report.blocks.filters import rendered, said
 from promptaudit.report.queries import query
 from promptaudit.report.record import page_sha256
-from promptaudit.report.trace_pages import css
 from promptaudit.system.files import private_folder, write_text
 from promptaudit.system.helper_processes import CHECKS, ChildEnded, start
 from promptaudit.system.keys import sha256_of
@@ -91,17 +90,13 @@ def page_of(row: Row, audit_run_id: str) -> str:
         config = each["expectation_config"]
         columns = allowed_by.setdefault(config["notes"], [])
         columns += {config["kwargs"].get("column", "the table")} - set(columns)
-    return (
-        environment(Path(__file__).parent)
-        .get_template(TEMPLATE)
-        .render(
-            audit_run_id=audit_run_id,
-            row=row,
-            result_sha256=sha256_of(row["result"]),
-            allowed_by=allowed_by,
-            sections=[plain(section, words) for section in sections],
-            css=css(),
-        )
+    return rendered(
+        TEMPLATE,
+        audit_run_id=audit_run_id,
+        row=row,
+        result_sha256=sha256_of(row["result"]),
+        allowed_by=allowed_by,
+        sections=[plain(section, words) for section in sections],
     )
 
 

@@ -24,26 +24,6 @@ MOST_FIELDS = 20_000  # characters of the columns that a prompt puts in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCell:
-    """How a sample was shown under a variant, where it differed from the data."""
-
-    task_id: str
-    sample_id: str
-    prompt_variant_id: str
-    text: str
-    option_order: tuple[int, ...]
-    labels: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCells:
-    """Cells in the order of a grid's ranks. `is_whole` is true if they are all cells whose sent prompts are known."""
-
-    cells: tuple[ShownCell, ...] = ()
-    is_whole: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GridAnswers:
     """The answers that a grid may hold. Ranks number the samples from 0, the largest disagreement first."""
 
@@ -51,28 +31,29 @@ class GridAnswers:
     answers: pl.DataFrame  # sorted by rank, prompt variant and repetition
     inputs: list[Row]
     variants: list[Row]
-    shown: ShownCells = field(default_factory=ShownCells)
+    shown: list[Row] = field(default_factory=list)
+    """How samples were shown under a variant, where it differed from the data, in the order of the ranks."""
+    is_shown_whole: bool = True  # whether `shown` has all cells whose sent prompts are known
 
 
 def gather_answers(con: Connection, audit_run_id: str, texts: Texts) -> GridAnswers:
     """Gathers answers to the most sensitive samples of each model, task and strategy. `texts` limits their length."""
     run = {"run": audit_run_id}
     samples = rows_of(con, query("grid_samples"), **run, most_answers=MOST_ANSWERS, most_counted=MOST_COUNTED)
-    keys = {
-        names: [row[name] for row in samples] for names, name in (("task_ids", "task_id"), ("sample_ids", "sample_id"))
-    }
-    groups = {
-        names: [row[name] for row in samples] for names, name in (("model_ids", "model_id"), ("strategies", "strategy"))
-    }
+    lists = {"task_ids": "task_id", "sample_ids": "sample_id", "model_ids": "model_id", "strategies": "strategy"}
+    of_samples = {names: [row[name] for row in samples] for names, name in lists.items()}
+    keys = {names: of_samples[names] for names in ("task_ids", "sample_ids")}
     cut = {"long": texts.long, "short": LONG, "most_characters": MOST_IN_ALL}
-    answers = frame_of_rows(con, query("grid_answers"), {**run, **keys, **groups, **cut})
+    answers = frame_of_rows(con, query("grid_answers"), {**run, **of_samples, **cut})
     variants = rows_of(con, query("grid_variants"), **run)
+    shown, is_shown_whole = gather_shown(con, audit_run_id, texts, samples=samples, answers=answers, variants=variants)
     return GridAnswers(
         samples=samples,
         answers=answers,
         inputs=rows_of(con, query("grid_inputs"), **run, **keys, long=texts.long + 1, most_fields=MOST_FIELDS),
         variants=variants,
-        shown=gather_shown(con, audit_run_id, texts, samples=samples, answers=answers, variants=variants),
+        shown=shown,
+        is_shown_whole=is_shown_whole,
     )
 
 
@@ -103,34 +84,28 @@ def gather_shown(
     samples: Sequence[Row],
     answers: pl.DataFrame,
     variants: Sequence[Row],
-) -> ShownCells:
-    """Gathers how samples were shown in the answers of a grid, as many cells as a page may have room for."""
+) -> tuple[list[Row], bool]:
+    """Gathers how samples were shown in the answers of a grid, as many cells as a page may have room for.
+
+    Gives the cells, and whether they are all.
+    """
     changed = {row["prompt_variant_id"] for row in variants if changes_each_sample(row)}
     changed -= {row["prompt_variant_id"] for row in variants if texts.of(row["task_id"]) == "none"}
     if not changed:
-        return ShownCells()
-    sent, cells, n_characters = SentPrompts(con, audit_run_id), list[ShownCell](), 0
+        return [], True
+    sent, cells, n_characters = SentPrompts(con, audit_run_id), list[Row](), 0
     asked = _first_answers(samples, answers, changed)
     n_asked = 0
-    while n_asked < len(asked) and n_asked < MOST_CELLS and n_characters < MOST_CHARACTERS:
+    while n_asked < min(len(asked), MOST_CELLS) and n_characters < MOST_CHARACTERS:
         some = asked[n_asked : n_asked + AT_ONCE]
         n_asked += len(some)
         for answer, shown in zip(some, sent.shown(some), strict=True):
-            if shown is None:
-                continue
-            text = shown.sample.text[: texts.long + 1]
-            n_characters += len(text)
-            cells.append(
-                ShownCell(
-                    task_id=answer["task_id"],
-                    sample_id=answer["sample_id"],
-                    prompt_variant_id=answer["prompt_variant_id"],
-                    text=text,
-                    option_order=shown.option_order,
-                    labels=shown.labels,
-                )
-            )
-    return ShownCells(cells=tuple(cells), is_whole=n_asked == len(asked))
+            if shown is not None:
+                text = shown.sample.text[: texts.long + 1]
+                n_characters += len(text)
+                as_shown = {"text": text, "option_order": shown.option_order, "labels": shown.labels}
+                cells.append({**answer, **as_shown})
+    return cells, n_asked == len(asked)
 
 
 def _first_answers(samples: Sequence[Row], answers: pl.DataFrame, variants: Collection[str]) -> list[Row]:

@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from promptaudit.registry.mart_columns import MartColumn, scorecard_columns
+from promptaudit.registry.mart_columns import scorecard_columns
 from promptaudit.report import page_size
 from promptaudit.report.answers_grid import section as answers_grid
 from promptaudit.report.blocks.blocks import DrawnSection
-from promptaudit.report.blocks.filters import environment, trace_links
+from promptaudit.report.blocks.filters import inline, rendered, trace_links
 from promptaudit.report.contents import OF_JUDGES, OF_RUN, OF_TASKS
 from promptaudit.report.data import ReportData
-from promptaudit.report.inline_script import inline
 from promptaudit.report.page_size import only, parted
 from promptaudit.report.sections import nights, run
 from promptaudit.report.sections.scorecard import heat, samples, samples_finding
 from promptaudit.report.sections.scoring import scoring
 from promptaudit.report.sections.words import ends
 from promptaudit.report.summary_worst import Worst
-from promptaudit.system.display.figures import NAME, count, cut
+from promptaudit.system.display.figures import count, cut
 from promptaudit.warehouse import Row
 
 TEMPLATE = "report.html.j2"
@@ -30,7 +29,10 @@ SCRIPT = Path(__file__).with_name("report.js")
 MOST_SCORECARD = 120
 MOST_CAUSES = 5
 LOOKED_AT = ("prompt_variants", "sensitivity", "sensitivity_by_class", "nights")
-"""The sections whose findings stand on the first screen: wordings, samples, classes, nights."""
+"""The sections whose findings stand on the first screen: wordings, samples, classes, nights.
+
+Those beside them, and beside what the first screen is about, stand together in a fold.
+"""
 SECTION_OF = {
     "sensitivity": "sensitivity",
     "accuracy_std_corrected": "scoring",
@@ -39,39 +41,37 @@ SECTION_OF = {
     "invalid_rate": "answer_formats",
 }
 """Maps each measure to the section with the figure of the worst group."""
-NO_SAMPLES = "No sample changes its label with the prompt, or none was asked under two prompt variants."
 
 
-def render(data: ReportData, *, traces: frozenset[str] = frozenset(), base: str = "") -> str:
+def render(data: ReportData, *, traces: frozenset[str] = frozenset()) -> str:
     """Renders the whole page as text.
 
     The template escapes, isolates and makes visible all data, never taking it as markup.
 
     For a run of many tasks the page has the charts and tables of the tasks whose answers depend most on the wording.
-    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) that have a page at `<base>traces/<run>/<row>.html`.
+    traces: names of mart rows (`rpt_audit.4f1c2a9b0d3e`) that have a page at `traces/<run>/<row>.html`.
     """
-    content = sections(data)
-    page = ""
-    for most in page_size.fewer(page_size.MOST_GROUPS):
-        first, *others = _parts(data, content, most)
-        n_left_out = sum(map(len, others))
-        draw = partial(_rendered, data, content.of(first if others else None), traces, base, n_left_out=n_left_out)
-        page, _ = page_size.drawn_to_fit(draw)
-        if page_size.fits(page):
-            break
-    return answers_grid.filled_in(page, data)
+    return _pages(data, traces, is_alone=True)[0]
 
 
 def render_parts(data: ReportData, *, traces: frozenset[str] = frozenset()) -> list[str]:
     """Renders the report's page and, if there are many tasks, further pages. The pages link to each other."""
+    return _pages(data, traces, is_alone=False)
+
+
+def _pages(data: ReportData, traces: frozenset[str], *, is_alone: bool) -> list[str]:
+    # a page that stands alone leaves out what the others have
     content = sections(data)
     pages: list[str] = []
     for most in page_size.fewer(page_size.MOST_GROUPS):
         tasks_of, pages = _parts(data, content, most), []
         rows: Sequence[int] = page_size.ROWS
-        for place, tasks in enumerate(tasks_of, start=1):
-            part = Part(place, tasks_of) if len(tasks_of) > 1 else None
-            draw = partial(_rendered, data, content.of(tasks if part else None), traces, "", part=part)
+        is_parted = len(tasks_of) > 1
+        n_left_out = sum(map(len, tasks_of[1:])) if is_alone else 0
+        for place, tasks in enumerate(tasks_of[:1] if is_alone else tasks_of, start=1):
+            part = Part(place, tasks_of) if is_parted and not is_alone else None
+            own = content.of(tasks if is_parted else None)
+            draw = partial(_rendered, data, own, traces, part=part, n_left_out=n_left_out)
             page, n = page_size.drawn_to_fit(draw, rows)
             rows = tuple(each for each in rows if each <= n)  # all pages are much alike
             pages.append(page)
@@ -92,49 +92,45 @@ def _rendered(
     data: ReportData,
     content: Content,
     traces: frozenset[str],
-    base: str,
     most_rows: int,
     *,
     part: Part | None = None,
     n_left_out: int = 0,
 ) -> str:
     is_first = part is None or part.place == 1
-    return (
-        environment(Path(__file__).parent)
-        .get_template(TEMPLATE)
-        .render(
-            trace=trace_links(data.run["audit_run_id"], traces, base),
-            run=data.run,
-            part=part,
-            is_first=is_first,
-            most_rows=most_rows,
-            n_left_out=n_left_out,
-            title=cut(data.run["audit_id"], NAME),
-            opening=data.summary,
-            section_of_worst=_section_of(data.summary.worst),
-            looked_at=_looked_at([*content.first, *content.others]),
-            anchors={"scorecard", "samples", *(each.anchor for each in (*content.first, *content.others))},
-            most_causes=MOST_CAUSES,
-            heat=heat(data),
-            scorecard=_scorecard(data),
-            n_scorecard=len(data.scorecard),
-            scorecard_measures=_measures_of(data.scorecard),
-            scope=scope(data),
-            finding_of={"scorecard": _scorecard_finding(data), "samples": samples_finding(data), "run": run.line(data)},
-            first=content.first,
-            sections=content.others if is_first else content.measured,
-            samples=samples(data),
-            no_samples=NO_SAMPLES,
-            gate=nights.format_gate.drawn(data),
-            grid_script=inline(answers_grid.SCRIPT),
-            facts=run.facts(data),
-            identity_tables=run.tables(data),
-            measures=content.measures,
-            conventions=run.CONVENTIONS,
-            tracing=run.TRACING,
-            seal=data.run.get("seal"),
-            script=inline(SCRIPT),
-        )
+    others = content.others if is_first else content.measured
+    # those that the first screen leads to stand by themselves
+    aside = [section for section in others if is_first and section.anchor not in LOOKED_AT]
+    shown = [section for section in others if section not in aside]
+    return rendered(
+        TEMPLATE,
+        trace=trace_links(data.run["audit_run_id"], traces),
+        run=data.run,
+        part=part,
+        is_first=is_first,
+        most_rows=most_rows,
+        n_left_out=n_left_out,
+        data=data,
+        section_of_worst=_section_of(data.summary.worst),
+        looked_at=_looked_at([*content.first, *content.others]),
+        anchors={"scorecard", "samples", *(each.anchor for each in (*content.first, *content.others))},
+        most_causes=MOST_CAUSES,
+        heat=heat(data),
+        scorecard=_scorecard(data),
+        scorecard_measures=[column for column in scorecard_columns() if column.scorecard is not None],
+        scope=scope(data),
+        finding_of={"scorecard": _scorecard_finding(data), "samples": samples_finding(data), "run": run.line(data)},
+        first=content.first,
+        sections=shown,
+        aside=aside,
+        samples=samples(data),
+        gate=nights.format_gate.drawn(data),
+        grid_script=inline(answers_grid.SCRIPT),
+        facts=run.facts(data),
+        identity_tables=run.tables(data),
+        measures=content.measures,
+        tracing=run.TRACING,
+        script=inline(SCRIPT),
     )
 
 
@@ -151,24 +147,14 @@ def _looked_at(shown: Sequence[DrawnSection]) -> list[DrawnSection]:
 
 def _scorecard(data: ReportData) -> list[Row]:
     # the rows whose answers depend most on the wording, in their original order
-    references = {row["model_id"] for row in data.references}
-    ranked = sorted(
-        range(len(data.scorecard)),
-        key=lambda place: (
-            data.scorecard[place]["model_id"] in references,
-            -(data.scorecard[place]["sensitivity"] or 0.0),
-            place,
-        ),
-    )
-    return [data.scorecard[place] for place in sorted(ranked[:MOST_SCORECARD])]
+    references = data.reference_models
+    ranked = sorted(data.scorecard, key=lambda row: (row["model_id"] in references, -(row["sensitivity"] or 0.0)))
+    kept = {id(row) for row in ranked[:MOST_SCORECARD]}
+    return [row for row in data.scorecard if id(row) in kept]
 
 
 def _scorecard_finding(data: ReportData) -> str:
     return ends(data, "Sensitivity", data.scorecard, "sensitivity")
-
-
-def _measures_of(scorecard: list[Row]) -> list[MartColumn]:
-    return [column for column in scorecard_columns() if column.scorecard is not None] if scorecard else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from promptaudit.registry.mart_columns import MartColumn, compact_measures, mart_columns, scorecard_columns
+from promptaudit.registry.mart_columns import MartColumn, compact_measures, scorecard_columns
 from promptaudit.report.blocks.blocks import DrawnSection, Table
 from promptaudit.report.blocks.cells import Cell, Printed, Traced, cells_of, parts, plain
 from promptaudit.report.charts.drawing import undrawn
@@ -36,17 +36,12 @@ def markdown(data: ReportData) -> str:
     if seal := run.get("seal"):
         lines += [f"Seal {code(seal)}", ""]
     # a sentence may hold a name
-    lines += [
-        *(f"- {_sentence(sentence)}" for sentence in (*opening(data.summary), *scope(data))),
-        "",
-        "### Scorecard",
-        "",
-    ]
+    lines += [f"- {_sentence(sentence)}" for sentence in (*opening(data.summary), *scope(data))]
+    lines += ["", "### Scorecard", ""]
     shown_rows = [_score(Traced("rpt_audit", row)) for row in data.scorecard[:MOST_LINES]]
-    if shown_rows:
-        lines += [*table(_headings(), shown_rows, 1 + len(compact_measures())), *_rest(len(data.scorecard)), ""]
-    else:
-        lines += ["No figures yet.", ""]
+    headings = ["Model", "Task", "Strategy", "Samples × variants", *(own.label for own in compact_measures()), "Trace"]
+    scores = [*table(headings, shown_rows, 1 + len(compact_measures())), *_rest(len(data.scorecard))]
+    lines += [*(scores if shown_rows else ["No figures yet."]), ""]
     with undrawn():
         content = sections(data)
     n_changes = 1 if data.changes else 0
@@ -58,12 +53,8 @@ def markdown(data: ReportData) -> str:
 def opening(summary: Summary) -> list[str]:
     """Lists sentences on the outcome, the changes, the worst group and the next command."""
     outcome = summary.outcome
-    lines = [
-        *(f"Not read: {sentence}." for sentence in summary.first),
-        f"{outcome.word}: {outcome.reason}",
-        *outcome.rules,
-    ]
-    lines += [cause.sentence for cause in summary.causes]
+    lines = [f"Not read: {sentence}." for sentence in summary.first]
+    lines += [f"{outcome.word}: {outcome.reason}", *outcome.rules, *(cause.sentence for cause in summary.causes)]
     lines += [f"Readers differ: {sentence}." for sentence in summary.read_differently]
     lines += [f"Breaks: {sentence}." for sentence in summary.breaking]
     if summary.worst is not None:
@@ -71,11 +62,6 @@ def opening(summary: Summary) -> list[str]:
     if summary.better is not None:
         lines.append(f"Better: {summary.better}.")
     return [*lines, f"Next: {summary.next_command}"]
-
-
-def _headings() -> list[str]:
-    measures = (column.label for column in compact_measures())
-    return ["Model", "Task", "Strategy", "Samples × variants", *measures, "Trace"]
 
 
 def _score(of: Traced) -> list[str]:
@@ -86,12 +72,12 @@ def _score(of: Traced) -> list[str]:
 
 
 def _figure(of: Traced, column: MartColumn) -> Printed:
-    if column.compact != "interval":
-        return of.measure(column)
-    estimate = mart_columns(of.mart)[column.estimate]
-    bounds = of.bounds_of(estimate)
-    beside = () if estimate.name == column.name or not bounds else (" (", of.measure(estimate), ")")
-    return (of.measure(column), *beside, " ", *parts(bounds)) if bounds else of.measure(column)
+    figure = of.measure(column.name)
+    bounds = of.bounds(column.estimate) if column.compact == "interval" else ""
+    if not bounds:
+        return figure
+    beside = () if column.estimate == column.name else (" (", of.measure(column.estimate), ")")
+    return (figure, *beside, " ", *parts(bounds))
 
 
 def _section(section: DrawnSection) -> list[str]:
@@ -149,13 +135,8 @@ def figures_csv(data: ReportData) -> str:
     blocks = [block for section in (*content.first, *content.others) for block in section.blocks]
     tables = [own for block in blocks for own in block.tables]
     notes = [(note,) for block in blocks for note in block.notes]
-    compared = [
-        (figure.value, figure.below, *each.vouching)
-        for section in content.first
-        for block in section.blocks
-        for each in block.comparisons
-        for figure in each.figures
-    ]
+    comparisons = [each for section in content.first for block in section.blocks for each in block.comparisons]
+    compared = [(value, below, *each["vouching"]) for each in comparisons for value, below in each["figures"]]
     seen: set[str] = set()
     for figure in _figures(data, [row for own in tables for row in own.rows] + notes + compared):
         if figure.figure not in seen:
@@ -168,7 +149,7 @@ def _figures(data: ReportData, rows: list[tuple[Printed, ...]]) -> Iterator[Cell
     # the ends of an interval stand in the line of their figure
     for row in data.scorecard[:MOST_SCORECARD]:
         of = Traced("rpt_audit", row)
-        yield from (of.measure(column) for column in scorecard_columns() if column.name in row)
+        yield from (of.measure(column.name) for column in scorecard_columns() if column.name in row)
     for printed in rows:
         for figure in cells_of(printed):
             _, column, _ = parse_figure(figure.figure)
@@ -183,7 +164,7 @@ def _line(figure: Cell) -> list[str]:
     rest = "; ".join(
         f"{name}={'' if source[name] is None else source[name]}" for name in grains()[mart] if name not in _NAMED
     )
-    named = (source.get("audit_run_id"), *(source.get(name) for name in _NAMED[1:]))
+    named = (source.get(name) for name in _NAMED)
     names = (number_or_cell(shown("" if name is None else str(name))) for name in named)
     ends = (source.get(f"{column}_{end}") for end in ("low", "high"))
     values = (Cell("", figure.figure, value).exact for value in (figure.value, *ends))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from promptaudit.query.choice.choose import Wording
 from promptaudit.query.diagnosis.readings import read_differently
 from promptaudit.registry.errors import CardError, UsageError, WarehouseError
 from promptaudit.report.ask_copy import Copy
+from promptaudit.report.blocks.blocks import group_of
 from promptaudit.report.queries import query
 from promptaudit.report.summary_breaking import breaking_in_words
 from promptaudit.report.summary_causes import Cause, base_of, causes_of, last_comparable
@@ -25,31 +26,27 @@ from promptaudit.warehouse.sql import sql
 if TYPE_CHECKING:
     from promptaudit.gate.outcome import GateResult, RuleResult
 
-OutcomeState = Literal["passed", "failed", "not measured", "no gate"]
-
 ID = 12  # characters of a run's id that distinguish it from others
 MOST_RULES = 4  # named
 NAME = 60  # characters of a name in a sentence
 RULE = 160
-WORDS: Mapping[OutcomeState, str] = {
-    "passed": "Passed",
-    "failed": "Failed",
-    "not measured": "Not measured",
-    "no gate": "No gate",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The gate's outcome for the run, in a word and a sentence.
+    """The gate's outcome for the run, or a comparison's, in a word and a sentence.
 
     `rules` are the failed ones, or else the unmeasured ones.
     """
 
-    state: OutcomeState
-    word: str
+    state: str  # passed, failed, not measured, no gate; of a comparison its gravest verdict
     reason: str
     rules: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The state with a capital letter, to begin a sentence."""
+        return self.state.capitalize()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +107,7 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
     answers = copy(sql("query.diagnosis", "read_answers"))
     unread = unread_answers(answers, copy.run["origin"], copy.texts)
     unmeasured = {group for each in unread for group in each.groups}
-    own = [row for row in own if (row["model_id"], row["task_id"], row["strategy"]) not in unmeasured]
+    own = [row for row in own if group_of(row) not in unmeasured]
     worst = worst_of(copy, own, last)
     return Summary(
         audit_run_id=copy.run["audit_run_id"],
@@ -133,7 +130,7 @@ def summarise(copy: Copy, gate: GateResult | None, gathered: Mapping[str, list[R
 
 def _better(copy: Copy, scorecard: Sequence[Row]) -> str | None:
     # the surest wording of a group that is audited and can be read
-    known = {(row["model_id"], row["task_id"], row["strategy"]) for row in scorecard}
+    known = set(map(group_of, scorecard))
     better = (wording for wording in rows_as(Wording, copy(sql("query.choice", "wordings"))) if wording.is_better)
     for wording in sorted(better, key=lambda each: -each.gain_low):
         group = (wording.model_id, wording.task_id, wording.strategy)
@@ -146,14 +143,8 @@ def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
     # what regressed most, or else the labels of the worst group
     wanted = (worst.model_id, worst.task_id, worst.strategy)
     verdict = "changed" if worst.before is None else "regressed"
-    rows = (
-        row
-        for row in last
-        if row["verdict"] == verdict
-        and (row["model_id"], row["task_id"], row["strategy"]) == wanted
-        and (worst.before is None or row["measure"] == worst.measure)
-    )
-    row = next(rows, None)
+    of_group = [row for row in last if row["verdict"] == verdict and group_of(row) == wanted]
+    row = next((row for row in of_group if worst.before is None or row["measure"] == worst.measure), None)
     if row is None or (copy.texts.chosen is None and row["task_id"] in copy.sensitive_of(row["base_run_id"])):
         return None
     return flip_of(copy, row, ("before", "now"))
@@ -168,39 +159,35 @@ def _strategies(worst: Worst, scorecard: Sequence[Row]) -> list[str]:
 
 def _outcome(run: Row, gate: GateResult | None, scorecard: Sequence[Row]) -> Outcome:
     if run["state"] != "complete":
-        return _of("not measured", f"The run is {cut(run['state'], 20)}, not complete.")
+        return outcome("not measured", f"The run is {cut(run['state'], 20)}, not complete.")
     if not scorecard:
-        return _of("not measured", "Nothing of this run could be measured.")
+        return outcome("not measured", "Nothing of this run could be measured.")
     rules = () if gate is None else gate.rules
     if not rules:
-        return _of("no gate", "No rules are set that this run could pass or fail.")
-    failed = [rule for rule in rules if rule.outcome == "failed"]
-    unmeasured = [rule for rule in rules if rule.outcome == "unmeasured"]
+        return outcome("no gate", "No rules are set that this run could pass or fail.")
+    failed, unmeasured, waived = (
+        [rule for rule in rules if rule.outcome == kind] for kind in ("failed", "unmeasured", "waived")
+    )
+    of = f"of {len(rules)} {'rule' if len(rules) == 1 else 'rules'}"
     if failed:
-        return _of(
-            "failed", f"{len(failed)} of {_rules(len(rules))} {'fails' if len(failed) == 1 else 'fail'}.", failed
-        )
+        return outcome("failed", f"{len(failed)} {of} {'fails' if len(failed) == 1 else 'fail'}.", failed)
     if unmeasured:
-        return _of("not measured", f"{len(unmeasured)} of {_rules(len(rules))} could not be measured.", unmeasured)
-    n_waived = sum(rule.outcome == "waived" for rule in rules)
-    accepted = f", {n_waived} of them because a person accepted what fails" if n_waived else ""
+        return outcome("not measured", f"{len(unmeasured)} {of} could not be measured.", unmeasured)
+    accepted = f", {len(waived)} of them because a person accepted what fails" if waived else ""
     all_of_them = "The one rule of the gate holds" if len(rules) == 1 else f"All {len(rules)} rules of the gate hold"
-    return _of("passed", f"{all_of_them}{accepted}.")
+    return outcome("passed", f"{all_of_them}{accepted}.")
 
 
-def _of(state: OutcomeState, reason: str, rules: Sequence[RuleResult] = ()) -> Outcome:
+def outcome(state: str, reason: str, rules: Sequence[RuleResult] = ()) -> Outcome:
+    """Makes an outcome that names the first of these rules."""
     named = [f"{cut(rule.rule, RULE)}: {cut(_reason(rule), RULE)}" for rule in rules[:MOST_RULES]]
     more = [f"and {len(rules) - MOST_RULES} more"] if len(rules) > MOST_RULES else []
-    return Outcome(state=state, word=WORDS[state], reason=reason, rules=(*named, *more))
+    return Outcome(state=state, reason=reason, rules=(*named, *more))
 
 
 def _reason(rule: RuleResult) -> str:
     # a run's id is cut to as many characters as distinguish it from others
     return rule.reason if rule.base_run_id is None else rule.reason.replace(rule.base_run_id, rule.base_run_id[:ID])
-
-
-def _rules(n: int) -> str:
-    return "1 rule" if n == 1 else f"{n} rules"
 
 
 def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: Sequence[Row]) -> str:
@@ -211,11 +198,8 @@ def _next_command(run: Row, gate: GateResult | None, worst: Worst | None, last: 
     rules = () if gate is None else gate.rules
     helps = [rule.look_closer[0] for rule in rules if rule.outcome == "unmeasured" and rule.look_closer]
     if helps and not any(rule.outcome == "failed" for rule in rules):
-        return (
-            command("check", name)
-            if helps[0].startswith("promptaudit sql")
-            else helps[0].replace(" pin RUN ", f" pin {name} ")
-        )
+        is_query = helps[0].startswith("promptaudit sql")
+        return command("check", name) if is_query else helps[0].replace(" pin RUN ", f" pin {name} ")
     if worst is None:
         return command("check", name)
     if worst.before is not None and last:  # the figure, and how far it moved, are that comparison's

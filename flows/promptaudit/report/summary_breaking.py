@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from promptaudit.report.blocks.blocks import group_of
 from promptaudit.system.display.figures import cut, number, percent
 from promptaudit.system.display.variant_names import numbered
 from promptaudit.warehouse import Row
@@ -20,21 +21,19 @@ def breaking_in_words(scorecard: Sequence[Row], broken: Sequence[Row]) -> tuple[
         scorecard: rows of marts.rpt_audit.
         broken: rows of the query `breaking_wordings`.
     """
-    groups = {(row["model_id"], row["task_id"], row["strategy"]): row for row in scorecard}
-    own = [row for row in broken if _group(row) in groups]
-    own.sort(key=lambda row: (-row["n"] / groups[_group(row)]["n_variants"], _group(row)))
-    lines = [_sentence(groups[_group(row)], row) for row in own[:MOST_GROUPS]]
+    groups = {group_of(row): row for row in scorecard}
+    own = [row for row in broken if group_of(row) in groups]
+    own.sort(key=lambda row: (-row["n"] / groups[group_of(row)]["n_variants"], group_of(row)))
+    lines = [_sentence(groups[group_of(row)], row) for row in own[:MOST_GROUPS]]
     if len(own) > MOST_GROUPS:
-        lines += [f"wordings break in {len(own) - MOST_GROUPS} more groups: is_breaking of marts.rpt_prompt_variants"]
+        lines.append(
+            f"wordings break in {len(own) - MOST_GROUPS} more groups: is_breaking of marts.rpt_prompt_variants"
+        )
     return tuple(lines)
 
 
-def _group(row: Row) -> tuple[str, str, str]:
-    return row["model_id"], row["task_id"], row["strategy"]
-
-
 def _sentence(group: Row, broken: Row) -> str:
-    name = ", ".join(cut(each, NAME) for each in _group(group))
+    name = ", ".join(cut(each, NAME) for each in group_of(group))
     verb = "breaks" if broken["n"] == 1 else "break"
     named = ", ".join(numbered(variant) for variant in broken["variants"][:MOST_NAMED])
     more = ", …" if broken["n"] > MOST_NAMED else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from promptaudit.gate.alerts.problems import problems_of, problems_of_night, sum
 from promptaudit.gate.outcome import GateResult
 from promptaudit.marts.comparison.result import NEWS
 from promptaudit.report.ask_copy import Copy
+from promptaudit.report.blocks.blocks import by, group_of
 from promptaudit.report.queries import query
 from promptaudit.system.display.compared import Compared, NightFigure, RunsCompared
 from promptaudit.system.display.figures import ABSENT, cut, when
@@ -54,17 +55,12 @@ class Cause:
 
 def last_comparable(compared: Iterable[Row]) -> list[Row]:
     """Picks the comparison with the newest earlier run, or with a baseline if there is no other; empty without any."""
-    by_id: dict[str, list[Row]] = {}
-    for row in compared:
-        by_id.setdefault(row["comparison_id"], []).append(row)
-    ranked = sorted(
-        by_id.values(),
-        key=lambda rows: (
-            rows[0]["baseline"] is None,
-            rows[0]["base_started_at"] is not None,
-            rows[0]["base_started_at"],
-        ),
-    )
+
+    def newness(rows: list[Row]) -> tuple[Any, ...]:
+        started_at = rows[0]["base_started_at"]
+        return rows[0]["baseline"] is None, started_at is not None, started_at
+
+    ranked = sorted(by(list(compared), "comparison_id").values(), key=newness)
     return ranked[-1] if ranked else []
 
 
@@ -113,10 +109,8 @@ def _is_consistency_alone(row: Row, last: Sequence[Row]) -> bool:
     # a consistency that regressed beside nothing else in its group raises no alarm either
     if row["verdict"] != "regressed" or row["measure"] != "consistency":
         return False
-    return not any(
-        each["verdict"] == "regressed" and each["measure"] != "consistency" and _place(each)[:3] == _place(row)[:3]
-        for each in last
-    )
+    of_group = [each for each in last if group_of(each) == group_of(row) and each["measure"] != "consistency"]
+    return not any(each["verdict"] == "regressed" for each in of_group)
 
 
 def _kind(group: Sequence[Row]) -> Literal["regressed", "improved", "changed"]:
@@ -142,10 +136,6 @@ def _moved(group: Sequence[Row], recovered: Collection[str]) -> Cause:
     return Cause(kind="recovered" if end else kind, sentence=sentence)
 
 
-def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return row["model_id"], row["task_id"], row["strategy"], row["measure"]
-
-
 def _size(row: Row) -> float:
     # capped at 1, so that costs and times count no more than other figures
     return min(abs(float(row["difference"] or 0)), 1.0)
@@ -153,22 +143,14 @@ def _size(row: Row) -> float:
 
 def _recorded(rows: Sequence[Row], causes: set[str]) -> Iterator[Cause]:
     # recorded differences that are not the cause of a figure's move
-    for group in by_cause(
-        (row for row in rows if row["cause"] not in causes and row["cause"] != OWN_CHANGE),
-        lambda row: (row["cause"], row["model_id"]),
-    ):
+    for group in _together(row for row in rows if row["cause"] not in {*causes, OWN_CHANGE}):
         first = group[0]
         whose = cut(first["model_id"] or first["task_id"] or first.get("judge_id") or "this audit", NAME)
         what = RECORDED.get(first["what"], f"{first['what']} is")
-        values = f"{_value(first['candidate'])}, was {_value(first['base'])}"
+        now, before = (ABSENT if first[side] is None else cut(first[side], VALUE) for side in ("candidate", "base"))
         more = f", and {_counted(len(group) - 1, 'more change')}" if len(group) > 1 else ""
-        yield Cause(
-            kind="recorded", sentence=f"{PHRASES[first['cause']].capitalize()} of {whose}: {what} {values}{more}."
-        )
-
-
-def _value(text: str | None) -> str:
-    return ABSENT if text is None else cut(text, VALUE)
+        phrase = PHRASES[first["cause"]].capitalize()
+        yield Cause(kind="recorded", sentence=f"{phrase} of {whose}: {what} {now}, was {before}{more}.")
 
 
 def _alarms(
@@ -196,13 +178,9 @@ def _alarms(
 def _rules_that_hold(alarms: Sequence[Alarm], gate: GateResult | None) -> list[Noted]:
     # an alarm of a rule on comparisons (`no …`) is covered by the comparison it rests on
     outcomes = {} if gate is None else {result.rule: result.outcome for result in gate.rules}
-    return [
-        (alarm, "the rule holds again")
-        for alarm in alarms
-        if not alarm.key.is_compared
-        and outcomes.get(alarm.key.measure or "") == "passed"
-        and not (alarm.key.measure or "").startswith("no ")
-    ]
+    rules = [(alarm, alarm.key.measure or "") for alarm in alarms if not alarm.key.is_compared]
+    held = [alarm for alarm, rule in rules if outcomes.get(rule) == "passed" and not rule.startswith("no ")]
+    return [(alarm, "the rule holds again") for alarm in held]
 
 
 def _folded(kind: Literal["alarm", "recovered"], items: Sequence[Noted]) -> Iterator[Cause]:
@@ -217,9 +195,8 @@ def _folded(kind: Literal["alarm", "recovered"], items: Sequence[Noted]) -> Iter
         what = ", ".join(cut(part, NAME) for part in parts if part) or "the night"
         more = f" and {len(group) - 1} more" if len(group) > 1 else ""
         state = "still stands" if kind == "alarm" else "is over"
-        yield Cause(
-            kind=kind, sentence=f"The alarm of {alarm.since:%Y-%m-%d} {state}: {what}{more} ({cut(note, REASON)})."
-        )
+        sentence = f"The alarm of {alarm.since:%Y-%m-%d} {state}: {what}{more} ({cut(note, REASON)})."
+        yield Cause(kind=kind, sentence=sentence)
 
 
 def _counted(n: int, what: str) -> str:

@@ -82,8 +82,8 @@ def example_of(
     for strategy, each in itertools.product(strategies, dict.fromkeys((field, None))):
         pair = pair_of(copy(query("example_answers"), model=model_id, task=task_id, strategy=strategy, field=each))
         if pair is not None:
-            first, second = pair
-            return example_with(copy, first, model_id, strategy, (answer_of(copy, first), answer_of(copy, second)))
+            first, second = (answer_of(copy, row) for row in pair)
+            return _example(copy, pair[0], model_id, strategy, (first, second))
     return None
 
 
@@ -93,31 +93,24 @@ def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
     `row` is from rpt_run_comparisons, `sides` are the names of the two. Both answers are to the same ask and come from
     the published copy, so that the page of a night and the page of its comparison agree.
     """
-    found = copy(
-        query("compared_answers"),
-        base_run=row["base_run_id"],
-        base_model=row["base_model_id"],
-        base_strategy=row["base_strategy"],
-        model=row["model_id"],
-        task=row["task_id"],
-        strategy=row["strategy"],
-        run=row["candidate_run_id"],
-        verdict=row["verdict"],
-    )
+    base = {"base_run": row["base_run_id"], "base_model": row["base_model_id"], "base_strategy": row["base_strategy"]}
+    own = {"model": row["model_id"], "task": row["task_id"], "strategy": row["strategy"], "verdict": row["verdict"]}
+    found = copy(query("compared_answers"), **base, **own, run=row["candidate_run_id"])
     if not found:
         return None
     first, second = (answer_of(copy, said, side) for said, side in zip(found, sides, strict=True))
     if first.wording == second.wording:  # the instruction is shown once
         second = replace(second, wording=replace(second.wording, instruction=None))
-    return example_with(copy, found[1], row["model_id"], row["strategy"], (first, second))
+    return _example(copy, found[1], row["model_id"], row["strategy"], (first, second))
 
 
-def example_with(
+def _example(
     copy: Copy, row: Row, model_id: str, strategy: str, answers: tuple[ExampleAnswer, ExampleAnswer]
 ) -> Example:
-    """Makes the example of a row of `example_answers.sql` with two answers to it."""
+    # `row` is of `example_answers.sql`
     is_left_out = copy.texts.of(row["task_id"]) == "none"
     field = row.get("field")
+    lines = paragraph(row["input"] or "", INPUT)
     has_gold = row["gold_label"] is not None and not (is_left_out and field)  # a gold field stands in the text
     return Example(
         model_id=model_id,
@@ -125,7 +118,7 @@ def example_with(
         strategy=strategy,
         sample_id=row["sample_id"],
         gold_label=cut(row["gold_label"] or NOTHING, LABEL) if has_gold else None,
-        lines=None if is_left_out or row["input"] is None else _lines(row["input"]),
+        lines=None if is_left_out or row["input"] is None else tuple(filter(str.strip, lines))[:MOST_LINES],
         is_left_out=is_left_out,
         answers=answers,
         field=None if field is None else cut(field, LABEL),
@@ -145,9 +138,11 @@ def pair_of(rows: Sequence[Row]) -> tuple[Row, Row] | None:
     if not others:
         return None
     times = Counter(row["label"] for row in others)
-    return first, min(
-        others, key=lambda row: (row["is_correct"] is first["is_correct"], row["label"] is None, -times[row["label"]])
-    )
+
+    def rank(row: Row) -> tuple[bool, bool, int]:
+        return row["is_correct"] is first["is_correct"], row["label"] is None, -times[row["label"]]
+
+    return first, min(others, key=rank)
 
 
 def _words(row: Row) -> str:
@@ -156,10 +151,6 @@ def _words(row: Row) -> str:
     text = row["instruction"]
     has_own_words = text not in (None, LEFT_OUT) and kind_of(row) is None
     return "" if row["is_original"] else str(text if has_own_words else row["prompt_variant_id"])
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    return tuple(line for line in paragraph(text, INPUT) if line.strip())[:MOST_LINES]
 
 
 def _ruling(row: Row) -> tuple[object, ...]:
@@ -182,14 +173,9 @@ def answer_of(copy: Copy, row: Row, side: str = "") -> ExampleAnswer:
 
 def wording_of(copy: Copy, row: Row) -> Wording:
     """Reads a row's prompt variant as sentences name it."""
-    instruction = row["instruction"]
-    is_left_out = instruction in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
-    return Wording(
-        prompt_variant_id=row["prompt_variant_id"],
-        name=named(row),
-        is_original=row["is_original"],
-        # a variant that differs in another respect repeats the original's instruction
-        instruction=None
-        if is_left_out or kind_of(row) is not None
-        else cut(" ".join(instruction.split()), INSTRUCTION),
-    )
+    text = row["instruction"]
+    is_left_out = text in (None, LEFT_OUT) or copy.texts.of(row["task_id"]) == "none"
+    # a variant that differs in another respect repeats the original's instruction
+    instruction = None if is_left_out or kind_of(row) is not None else cut(" ".join(text.split()), INSTRUCTION)
+    own = {"prompt_variant_id": row["prompt_variant_id"], "is_original": row["is_original"]}
+    return Wording(**own, name=named(row), instruction=instruction)

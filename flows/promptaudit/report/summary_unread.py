@@ -8,46 +8,27 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from promptaudit.query.diagnosis.readings import seen
+from promptaudit.report.blocks.blocks import Group, group_of
 from promptaudit.system.display.figures import cut, shown
 from promptaudit.system.display.policy import Texts
-from promptaudit.udfs.readers.better_reader import as_option, better_reader, in_yaml
+from promptaudit.udfs.readers.better_reader import Advice, as_option, better_reader, in_yaml
 from promptaudit.warehouse import Row
 
 Origin = Literal["run", "import"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadAnswers:
-    """A task with answers that its reader does not read and another reader would.
+class UnreadAnswers(NamedTuple):
+    """A task with answers that its reader does not read and another reader would, in a sentence that is safe to print.
 
     `groups` are the models and strategies with mostly unread answers: none of their figures says anything.
     """
 
-    task_id: str
-    n_unread: int
-    n_answers: int
-    reader: str | dict[str, str]
-    n_more: int
-    examples: tuple[tuple[str, str], ...]
-    groups: frozenset[tuple[str, str, str]]
-    origin: Origin
-
-    @property
-    def sentence(self) -> str:
-        """A sentence on how many answers are unread and which reader to set, safe to print."""
-        where, place = f"`reader: {in_yaml(self.reader)}`", " in its task card"
-        if self.origin == "import":
-            where, place = f"`--reader {shlex.quote(as_option(self.reader))}`", ""
-        read = "; ".join(f"{cut(answer, 60)!r} as {cut(label, 40)}" for answer, label in self.examples)
-        return (
-            f"task '{cut(self.task_id, 60)}': {self.n_unread:,} of {self.n_answers:,} answers could not be read; "
-            f"{shown(where)}{place} would read {self.n_more:,} of them{': ' * bool(read)}{read}"
-        )
+    sentence: str
+    groups: frozenset[Group]
 
 
 def unread_answers(rows: Sequence[Row], origin: Origin, texts: Texts) -> tuple[UnreadAnswers, ...]:
@@ -61,22 +42,22 @@ def unread_answers(rows: Sequence[Row], origin: Origin, texts: Texts) -> tuple[U
         best = better_reader(seen(answers)) if answers[0]["n_unread"] else None
         if best is None:
             continue
-        n_of, n_unread_of = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+        n_of, n_unread_of = Counter[Group](), Counter[Group]()
         for row in answers:
-            group = (row["model_id"], task_id, row["strategy"])
-            n_of[group] += row["n"]
-            n_unread_of[group] += row["n"] * row["is_unread"]
-        first = answers[0]
-        found.append(
-            UnreadAnswers(
-                task_id=task_id,
-                n_unread=first["n_unread"],
-                n_answers=first["n_answers"],
-                reader=best.reader,
-                n_more=best.n_more,
-                examples=best.examples if texts.of(task_id) != "none" else (),
-                groups=frozenset(group for group in n_of if 2 * n_unread_of[group] > n_of[group]),
-                origin=origin,
-            )
-        )
+            n_of[group_of(row)] += row["n"]
+            n_unread_of[group_of(row)] += row["n"] * row["is_unread"]
+        groups = frozenset(group for group in n_of if 2 * n_unread_of[group] > n_of[group])
+        advice = best if texts.of(task_id) != "none" else best._replace(examples=())
+        found.append(UnreadAnswers(_sentence(answers[0], advice, origin), groups))
     return tuple(found)
+
+
+def _sentence(task: Row, advice: Advice, origin: Origin) -> str:
+    where, place = f"`reader: {in_yaml(advice.reader)}`", " in its task card"
+    if origin == "import":
+        where, place = f"`--reader {shlex.quote(as_option(advice.reader))}`", ""
+    read = "; ".join(f"{cut(answer, 60)!r} as {cut(label, 40)}" for answer, label in advice.examples)
+    return (
+        f"task '{cut(task['task_id'], 60)}': {task['n_unread']:,} of {task['n_answers']:,} answers could not be read; "
+        f"{shown(where)}{place} would read {advice.n_more:,} of them{': ' * bool(read)}{read}"
+    )

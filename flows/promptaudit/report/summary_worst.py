@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any
 
 from promptaudit.registry.cards import ALL_FIELDS
 from promptaudit.registry.mart_columns import ENDS, compared_column, compared_unit, mart_columns
 from promptaudit.report.ask_copy import Copy
+from promptaudit.report.blocks.blocks import group_of
 from promptaudit.report.queries import query
 from promptaudit.report.summary_example import Wording, wording_of
 from promptaudit.system.display.figures import cut, in_unit, moved, number, ranged, ranged_in
@@ -17,7 +17,6 @@ from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import figure_id
 
 LABEL = 60
-OF_LABELS = ("sensitivity",)
 LAST = ("pss_inter", "micro_f1", "invalid_rate")  # where nothing says how answers depend on wordings
 UNSCALED = {"cost_usd", "latency_ms"}
 OF_FIELD = "accuracy:field:"
@@ -50,11 +49,11 @@ class Worst:
     label: str
     unit: str | None
     figure: float
-    low: float | None
-    high: float | None
     figure_id: str
+    low: float | None = None
+    high: float | None = None
     of_many: str = ""  # the largest of 18
-    is_of_labels: bool  # whether `diagnose` has something to say of the group
+    is_of_labels: bool = False  # whether `diagnose` has something to say of the group
     before: float | None = None
     difference: float | None = None
     difference_low: float | None = None
@@ -84,35 +83,29 @@ def worst_of(copy: Copy, scorecard: Sequence[Row], last: Sequence[Row]) -> Worst
     """Finds what is worst among rows of the scorecard. `last` is the comparison with the last comparable night."""
     known = {(row["model_id"], row["task_id"]) for row in scorecard}
     worse = [row for row in last if row["verdict"] == "regressed" and (row["model_id"], row["task_id"]) in known]
-    worst = _moved(worse, scorecard) if worse else _highest(copy, scorecard, known)
+    worst = _moved(worse) if worse else _highest(copy, scorecard, known)
     if worst is None:
         return None
     wanted = (worst.model_id, worst.task_id, worst.strategy)
-    group = next((row for row in scorecard if _group(row) == wanted), None)
-    return worst if group is None else replace(worst, wording=_wording_of(copy, worst, group))
+    group = next((row for row in scorecard if group_of(row) == wanted), None)
+    if group is None:
+        return worst
+    return replace(worst, is_of_labels=group["sensitivity"] is not None, wording=_wording_of(copy, worst, group))
 
 
-def _moved(worse: Sequence[Row], scorecard: Sequence[Row]) -> Worst:
+def _moved(worse: Sequence[Row]) -> Worst:
     # costs, times and lost samples only if nothing else regressed
     row = max(worse, key=lambda row: (row["measure"] not in (*UNSCALED, "lost_samples"), abs(row["difference"] or 0.0)))
-    group = next((each for each in scorecard if _group(each) == _group(row)), None)
+    measure = row["measure"]
     return Worst(
-        model_id=row["model_id"],
-        task_id=row["task_id"],
-        strategy=row["strategy"],
-        measure=row["measure"],
-        label=label_of(row["measure"]),
-        unit=compared_unit(row["measure"]),
+        **{name: row[name] for name in ("model_id", "task_id", "strategy", "measure")},
+        label=label_of(measure),
+        unit=compared_unit(measure),
         figure=row["candidate"],
-        low=None,
-        high=None,
         figure_id=figure_id(mart_of(row), row, "candidate"),
         before=row["base"],
-        difference=row["difference"],
-        difference_low=row["difference_low"],
-        difference_high=row["difference_high"],
-        is_of_labels=group is not None and group["sensitivity"] is not None,
-        field=row["measure"].removeprefix(OF_FIELD) if row["measure"].startswith(OF_FIELD) else None,
+        **{name: row[name] for name in ("difference", "difference_low", "difference_high")},
+        field=measure.removeprefix(OF_FIELD) if measure.startswith(OF_FIELD) else None,
     )
 
 
@@ -136,95 +129,60 @@ def label_of(measure: str) -> str:
 
 def _highest(copy: Copy, scorecard: Sequence[Row], known: set[tuple[str, str]]) -> Worst | None:
     # by labels, else by the field that is right least often, else by right and wrong, else by another measure
-    return (
-        _by_column(scorecard, OF_LABELS)
-        or _by_fields([row for row in copy(query("fields")) if (row["model_id"], row["task_id"]) in known])
-        or _by_scores([row for row in copy(query("spreads")) if (row["model_id"], row["task_id"]) in known])
-        or _by_column(scorecard, LAST)
-    )
+    def of_known(name: str) -> list[Row]:
+        return [row for row in copy(query(name)) if (row["model_id"], row["task_id"]) in known]
 
-
-def _by_column(scorecard: Sequence[Row], names: Sequence[str]) -> Worst | None:
-    for name in names:
+    def of_card(name: str) -> Worst | None:
         column = mart_columns("rpt_audit")[name]
-        row, found = _extreme(scorecard, name, is_largest=column.direction == "lower")
-        if row is not None:
-            return Worst(
-                model_id=row["model_id"],
-                task_id=row["task_id"],
-                strategy=row["strategy"],
-                measure=name,
-                label=column.label or name,
-                unit=column.unit,
-                figure_id=figure_id("rpt_audit", row, name),
-                is_of_labels=row["sensitivity"] is not None,
-                **found,
-            )
-    return None
+        own = (column.label or name, column.unit)
+        return _extreme(scorecard, "rpt_audit", name, *own, is_largest=column.direction == "lower")
 
-
-def _by_fields(fields: Sequence[Row]) -> Worst | None:
+    if worst := of_card("sensitivity"):
+        return worst
     # the accuracy of all fields together is never higher than any one of them, so it is left out
-    row, found = _extreme([row for row in fields if row["field"] != ALL_FIELDS], "accuracy", is_largest=False)
-    if row is None:
-        return None
-    return Worst(
-        model_id=row["model_id"],
-        task_id=row["task_id"],
-        strategy=row["strategy"],
-        measure=f"{OF_FIELD}{row['field']}",
-        label=f"accuracy of field {cut(row['field'], LABEL)}",
-        unit="share",
-        figure_id=figure_id("fct_field_stability", row, "accuracy"),
-        is_of_labels=False,
-        field=row["field"],
-        **found,
-    )
-
-
-def _by_scores(spreads: Sequence[Row]) -> Worst | None:
+    fields = [row for row in of_known("fields") if row["field"] != ALL_FIELDS]
+    if worst := _extreme(fields, "fct_field_stability", "accuracy", "accuracy of field {field}", "share"):
+        return replace(worst, measure=f"{OF_FIELD}{worst.field}")
     # over all strategies, which are templates too
-    row, found = _extreme(spreads, "accuracy_std_corrected", is_largest=True)
-    if row is None:
-        return None
-    return Worst(
-        model_id=row["model_id"],
-        task_id=row["task_id"],
-        strategy=None,
-        measure="accuracy_std_corrected",
-        label=f"spread of accuracy by {cut(row['scoring_method'], LABEL)}, corrected,",
-        unit="share",
-        figure_id=figure_id("fct_scoring_sensitivity", row, "accuracy_std_corrected"),
-        is_of_labels=False,
-        **found,
-    )
+    label, spread = "spread of accuracy by {scoring_method}, corrected,", "accuracy_std_corrected"
+    of_scores = _extreme(of_known("spreads"), "fct_scoring_sensitivity", spread, label, "share", is_largest=True)
+    return of_scores or next(filter(None, map(of_card, LAST)), None)
 
 
-def _extreme(rows: Sequence[Row], name: str, *, is_largest: bool) -> tuple[Row | None, dict[str, Any]]:
-    # the interval is widened to hold for the extreme of all rows
+def _extreme(
+    rows: Sequence[Row], mart: str, name: str, label: str, unit: str | None, *, is_largest: bool = False
+) -> Worst | None:
+    # `label` may name a column in braces; the interval is widened to hold for the extreme of all rows
     from promptaudit.udfs.resampling import widened
 
     known = [row for row in rows if row.get(name) is not None]
     if not known:
-        return None, {}
+        return None
     row = (max if is_largest else min)(known, key=itemgetter(name))
     low, high = (row.get(name + end) for end in ENDS)
     if low is not None and high is not None:
         low, high = widened(row[name], low, high, len(known))
-    of_many = f"the {'largest' if is_largest else 'lowest'} of {len(known)}" if len(known) > 1 else ""
-    return row, {"figure": row[name], "low": low, "high": high, "of_many": of_many}
-
-
-def _group(row: Row) -> tuple[str, ...]:
-    return row["model_id"], row["task_id"], row["strategy"]
+    return Worst(
+        model_id=row["model_id"],
+        task_id=row["task_id"],
+        strategy=row.get("strategy"),
+        measure=name,
+        label=label.format(**{each: cut(str(row.get(each)), LABEL) for each in ("field", "scoring_method")}),
+        unit=unit,
+        figure=row[name],
+        low=low,
+        high=high,
+        figure_id=figure_id(mart, row, name),
+        of_many=f"the {'largest' if is_largest else 'lowest'} of {len(known)}" if len(known) > 1 else "",
+        field=row.get("field"),
+    )
 
 
 def _wording_of(copy: Copy, worst: Worst, group: Row) -> WorstWording | None:
     from promptaudit.udfs.measures.wording_accuracies import gap_to_others
 
-    rows = copy(
-        query("worst_wordings"), model=worst.model_id, task=worst.task_id, strategy=worst.strategy, field=worst.field
-    )
+    who = {"model": worst.model_id, "task": worst.task_id, "strategy": worst.strategy, "field": worst.field}
+    rows = copy(query("worst_wordings"), **who)
     rates = [rows[0][name] for name in ("working_rate", "working_rate_of_others")] if rows else [None, None]
     # one that breaks its format may work as well as the others, which its own sentence says
     if rows and rows[0]["is_breaking"] and None not in rates and rates[0] < rates[1]:

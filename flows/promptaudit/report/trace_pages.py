@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -13,7 +12,7 @@ from markupsafe import Markup
 from promptaudit.evidence.trace.gather import Trace, described, trace_row
 from promptaudit.lineage.columns.project import models
 from promptaudit.prompts.as_sent import SentPrompts
-from promptaudit.report.blocks.filters import environment, said
+from promptaudit.report.blocks.filters import rendered, said
 from promptaudit.system.display.figures import cut
 from promptaudit.system.display.policy import Policy
 from promptaudit.system.files import private_folder, write_text
@@ -48,22 +47,16 @@ def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = N
 
 def page_of(trace: Trace) -> str:
     """Renders a trace as a page of its own, without scripts or anything loaded from elsewhere."""
-    columns = [
-        (name, text) for name, text in described(trace.mart)[1].items() if name in trace.row and name not in trace.grain
-    ]
-    formulas = {name: _formula(trace.mart, name) for name, _ in columns}
-    return (
-        environment(Path(__file__).parent)
-        .get_template(TEMPLATE)
-        .render(
-            trace=trace,
-            figure=lambda column: trace.figure.replace(".", f".{column}.", 1),
-            value=_value,
-            columns=columns,
-            formulas=formulas,
-            most=MOST_ROWS,
-            css=css(),
-        )
+    texts = described(trace.mart)[1].items()
+    columns = [(name, text) for name, text in texts if name in trace.row and name not in trace.grain]
+    return rendered(
+        TEMPLATE,
+        trace=trace,
+        figure=lambda column: trace.figure.replace(".", f".{column}.", 1),
+        value=_value,
+        columns=columns,
+        formulas={name: _formula(trace.mart, name) for name, _ in columns},
+        most=MOST_ROWS,
     )
 
 
@@ -73,12 +66,6 @@ def _value(value: Any) -> Markup:
     if isinstance(value, float):
         return Markup(f"{value:.6g}")  # noqa: S704 - a number
     return said(cut(json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value), LONGEST))
-
-
-@functools.cache
-def css() -> str:
-    """Reads the style of every page."""
-    return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 @functools.cache

@@ -19,13 +19,15 @@ from promptaudit.registry.errors import DataError, UsageError
 from promptaudit.report import BELOW, REPORT
 from promptaudit.report.blocks.cells import exact
 from promptaudit.report.record import page_sha256
-from promptaudit.system.display.figures import ABSENT, chance, count, milliseconds, number, percent, share, usd
+from promptaudit.system.display.figures import ABSENT, chance, count, in_unit, number, share, signed
 from promptaudit.system.display.policy import POLICIES
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.warehouse.figure_names import parse_figure, row_id
 
 MOST_DIGITS = 7  # that a report prints
+UNITS, LOGARITHMS = ("rate", "usd", "ms"), ("log_characters", "log_tokens")
+MOST_LOGARITHM = 50  # of any count that a report prints
 FEW_LINES = 20
 MARKS = ("*", "†", " *", " †")  # that a report prints behind a figure
 
@@ -86,13 +88,10 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
     printed = figures_of(page)
     with _landed(warehouse) as con:
         query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
-        written = con.execute(query, [page_sha256(content)]).fetchone()
-        if written is not None:
+        if written := con.execute(query, [page_sha256(content)]).fetchone():
             run, at = written
-            summary = (
-                f"{path.name} is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
-            )
-            return [], summary, str(run)
+            note = f"is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
+            return [], f"{path.name} {note}", str(run)
         if not printed:
             msg = f"{path}: no report of promptaudit: it prints no figure with a name"
             raise DataError(msg)
@@ -152,30 +151,39 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
     findings: list[Finding] = []
     runs: Counter[str] = Counter()
     tables = marts(con)
+
+    def row_of(mart: str, name: str) -> dict[str, Any]:
+        if mart not in rows:
+            there = rows_of(con, f'select * from marts."{mart}"') if mart in tables else []  # noqa: S608 - a mart's own name
+            rows[mart] = {row_id(mart, row): row for row in there}
+        return rows[mart].get(name, {})
+
     for each in printed:
-        check = Check(where=where, what="figure", which=each.figure)
+        check, detail = Check(where=where, what="figure", which=each.figure), ""
         try:
             mart, column, digits = parse_figure(each.figure)
         except UsageError:
             findings.append(check.found("broken", detail=f"line {each.line}: no name of a figure"))
             continue
-        if mart not in rows:
-            there = rows_of(con, f'select * from marts."{mart}"') if mart in tables else []  # noqa: S608 - a mart's own name
-            rows[mart] = {row_id(mart, row): row for row in there}
-        row = rows[mart].get(f"{mart}.{digits}")
-        if row is None or column not in row:
+        row = row_of(mart, f"{mart}.{digits}")
+        if column not in row:
             findings.append(check.found("gone", detail=f"line {each.line}: no row of the marts has this name"))
             continue
         run, value = str(row[tables[mart]]), row[column]
         runs[run] += 1
-        detail = ""
         if each.value != exact(value):
             detail = f"its value is {each.value or 'NULL'}, the mart's {exact(value) or 'NULL'}"
-        elif each.text.strip() not in ("", *spellings(value)):
+        elif not is_printed_of(value, each.text.strip()):
             detail = f"it prints {each.text.strip()[:40]} for {exact(value) or 'NULL'}"
         if detail:
             findings.append(check.part(audit_run_id=run).found("changed", detail=f"line {each.line}: {detail}"))
     return findings, runs.most_common(1)[0][0] if runs else None
+
+
+def is_printed_of(value: Any, text: str) -> bool:
+    """Checks whether a report may print a value as this text. In place of NULL it may say in words why there is none."""
+    is_in_words = value is None and not any(map(str.isdigit, text))
+    return not text or is_in_words or text in spellings(value)
 
 
 def spellings(value: Any) -> set[str]:
@@ -194,8 +202,9 @@ def spellings(value: Any) -> set[str]:
 
 
 def _of_number(value: float) -> set[str]:
-    texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value)}
-    return texts | {percent(value), f"{number(100 * value, 1)} %", share(value), usd(value), milliseconds(value)}
+    units = UNITS + (LOGARITHMS if abs(value) < MOST_LOGARITHM else ())
+    texts = {number(value, digits) for digits in range(MOST_DIGITS)} | {exact(value), str(value), share(value)}
+    return texts | {f"{number(100 * value, 1)} %"} | {of(value, unit) for unit in units for of in (in_unit, signed)}
 
 
 def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Finding]:
@@ -203,28 +212,26 @@ def _lines(warehouse: Warehouse, run: str, page: str, path: Path) -> list[Findin
     from promptaudit.report import as_written, report_as
     from promptaudit.report.comparison_page.page import as_written as comparison_as_written
 
-    nearest_by: tuple[int, int, str] | None = None
-    place = path.stem.partition("-")[2]
+    place, is_below = path.stem.partition("-")[2], path.parent.name == BELOW
+    tried: list[list[int]] = []
     for policy in (None, *POLICIES):
         rendered = comparison_as_written(warehouse, page, policy)
         if rendered is None:
-            rendered = as_written(
-                warehouse, run, policy, is_below=path.parent.name == BELOW, part=int(place) if place.isdecimal() else 1
-            )
+            part = int(place) if place.isdecimal() else 1
+            rendered = as_written(warehouse, run, policy, is_below=is_below, part=part)
             if page == report_as(warehouse, run, "html", policy):
                 return []
         if page == rendered:
             return []
         pairs = enumerate(zip_longest(page.splitlines(), rendered.splitlines()), start=1)
-        differing = [number for number, (one, other) in pairs if one != other]
-        if differing and (nearest_by is None or len(differing) < nearest_by[0]):
-            nearest_by = (len(differing), differing[0], policy or "")
-        if len(differing) <= FEW_LINES:  # it is this policy
+        tried.append([number for number, (one, other) in pairs if one != other])
+        if len(tried[-1]) <= FEW_LINES:  # it is this policy
             break
-    if nearest_by is None:
+    nearest = min(filter(None, tried), key=len, default=None)
+    if nearest is None:
         return []
     detail = "no figure differs from the marts, but the page is not as it would be written now"
-    check = Check(where=path.name, what="page", which=f"line {nearest_by[1]}", audit_run_id=run)
+    check = Check(where=path.name, what="page", which=f"line {nearest[0]}", audit_run_id=run)
     return [check.found("changed", detail=detail)]
 
 

@@ -10,17 +10,15 @@ import socket
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from promptaudit.registry.errors import UsageError
-from promptaudit.report.blocks.filters import environment
+from promptaudit.report.blocks.filters import rendered
 from promptaudit.report.queries import query
-from promptaudit.report.trace_pages import css
 from promptaudit.system.files import private_folder, write_text
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Row, Warehouse
+from promptaudit.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
@@ -151,24 +149,18 @@ def index_of(warehouse: Warehouse) -> str:
     """Renders the newest 500 runs, linked to their pages if these exist, and the comparisons that have a page."""
     runs = warehouse.published.read(_RUNS, most=MOST_RUNS) if warehouse.published.exists() else []
     folder = warehouse.published.path.parent
-    pages = {row["audit_run_id"]: _page(warehouse, row, folder) for row in runs}
+    pages = {row["audit_run_id"]: warehouse.places.report(row["audit_run_id"]) for row in runs}
     compared = warehouse.places.compared() if runs else {}
     comparisons = warehouse.published.read(query("compared"), beginnings=list(compared)) if compared else []
-    template = environment(Path(__file__).parent).get_template("runs.html.j2")
-    return template.render(
+    return rendered(
+        "runs.html.j2",
         runs=runs,
-        pages=pages,
+        pages={run: page.relative_to(folder).as_posix() for run, page in pages.items() if page.is_file()},
         comparisons=comparisons[:MOST_RUNS],
         compared={beginning: path.relative_to(folder).as_posix() for beginning, path in compared.items()},
-        css=css(),
         copy=warehouse.published.path.name,
         most=MOST_RUNS,
     )
-
-
-def _page(warehouse: Warehouse, run: Row, folder: Path) -> str | None:
-    page = warehouse.places.report(run["audit_run_id"])
-    return page.relative_to(folder).as_posix() if page.is_file() else None
 
 
 def _is_local(host: str) -> bool:

@@ -14,8 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptaudit.evidence.trace.gather import trace
-from promptaudit.report.answers_grid.content import MOST_SIGN, signs_of
-from promptaudit.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
+from promptaudit.report.answers_grid.content import (
+    MOST_SIGN,
+    filled_with,
+    messages_of,
+    options_of,
+    signs_of,
+    visible,
+)
 from promptaudit.report.answers_grid.section import AnswersGrid, answers_grid
 from promptaudit.report.gather import gather
 from promptaudit.system.display.policy import Policy

@@ -95,8 +95,8 @@ def test_every_series_has_its_own_mark_and_a_missing_value_none() -> None:
 
 def test_a_missing_interval_leaves_the_figure() -> None:
     points = [{"at": t, "series": "labels_and_na", "value": 0.9, "low": None, "high": None} for t in (0.1, 1.0)]
-    axes = Axes(x="temperature", y="PSS", ticks=(0.1, 1.0), domain=(0.0, 1.0))
-    assert "<path" in curves(points, ["labels_and_na"], axes, {"value": "PSS"}, "x")
+    axes = Axes(x="temperature", y="PSS", domain=(0.0, 1.0))
+    assert "<path" in curves(points, ["labels_and_na"], axes, "x")
 
 
 @pytest.mark.parametrize(("low", "n_rules"), [(0.2, 1), (0.8, 1), (0.9, 0)])
@@ -105,11 +105,11 @@ def test_charts_of_pss_have_a_dashed_line_where_prompts_are_called_stable(low: f
         {"at": k, "k": k, "series": "labels_and_na", "value": 0.95, "pss": 0.95, "low": 0.94, "high": 1.0}
         for k in (2, 5)
     ]
-    axes = Axes(x="k", y="PSS", ticks=(2, 5), domain=(low, 1.0), level=panels.STABLE)
+    axes = Axes(x="k", y="PSS", domain=(low, 1.0), level=panels.STABLE)
     span = [{"name": "m", "series": "r", "value": 0.95, "low": 0.94, "high": 1.0}]
     for chart in (
         panels.lines(points, (low, 1.0), "asks", "x"),
-        curves(points, ["labels_and_na"], axes, {"value": "PSS"}, "x"),
+        curves(points, ["labels_and_na"], axes, "x"),
         panels.ranges(span, ["r"], (low, 1.0), "PSS", "x", level=panels.STABLE),
     ):
         assert chart.count('class="stroke-muted" fill="none" stroke-dasharray="4 3"') == n_rules

@@ -149,7 +149,7 @@ def test_a_section_without_figures_says_why_as_its_heading() -> None:
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 def test_a_section_reads_what_it_names(section: Section, ordinary: Reported) -> None:
     found = gather(Warehouse(ordinary.warehouse), ordinary.audit_run_id)
-    own = replace(found, of_sections={name: found[name] for name in section.queries})
+    own = replace(found, of_sections={name: found[name] for name in section.reads})
     drawn = section.drawn(own)
     assert drawn == section.drawn(found)
     assert drawn.blocks or section.is_optional

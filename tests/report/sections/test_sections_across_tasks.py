@@ -22,10 +22,9 @@ from promptaudit.report.blocks.cells import Cell, parts, plain
 from promptaudit.report.blocks.filters import lines
 from promptaudit.report.chart_files import _as_svg, _charts, _colours
 from promptaudit.report.charts.drawing import Drawing
-from promptaudit.report.data import ReportData
+from promptaudit.report.data import JudgingData, ReportData
 from promptaudit.report.gather import OF_SECTIONS
 from promptaudit.report.gather_answers import GridAnswers
-from promptaudit.report.gather_judging import JudgingData
 from promptaudit.report.page_size import only
 from promptaudit.report.plain import _table as as_markdown
 from promptaudit.report.sections.scorecard import measures_across_tasks
@@ -71,7 +70,7 @@ def replaced(data: ReportData, **rows: Any) -> ReportData:
 def empty_summary() -> Summary:
     nothing = dict.fromkeys(each.name for each in dataclasses.fields(Summary))
     several = dict.fromkeys(("causes", "unread", "read_differently", "breaking"), ())
-    outcome = Outcome(state="no gate", word="No gate", reason="")
+    outcome = Outcome(state="no gate", reason="")
     return Summary(**{**nothing, **several, "outcome": outcome, "next_command": "promptaudit run"})  # type: ignore[arg-type]
 
 
@@ -302,16 +301,15 @@ def test_each_panel_is_a_picture_named_by_what_tells_it_apart() -> None:
     stem = "barrie-2025-all-tasks"
     for scope, place in (("intra", 0), ("inter", 13)):
         joint, *by_task = charts[place : place + 13]
-        assert joint.stem == f"{stem}-pss-{scope}"
-        assert [chart.stem for chart in by_task] == [f"{stem}-pss-{scope}-by-task-task-{k}" for k in range(12)]
-        assert all(len(chart.source.rows) == 2 and "figure" in chart.source.rows[0] for chart in by_task)
+        assert joint[0] == f"{stem}-pss-{scope}"
+        assert [name for name, *_ in by_task] == [f"{stem}-pss-{scope}-by-task-task-{k}" for k in range(12)]
+        assert all(len(source.rows) == 2 and "figure" in source.rows[0] for _, source, _ in by_task)
     assert len(charts) == 26
     # the panels of two models are named after task and model
     with unlimited():
         of_two = list(_charts(stability_across_tasks.drawn(stable(2, ("a", "b"), ("simple", "detail")))))
-    assert [
-        chart.stem.removeprefix(f"{stem}-pss-intra-by-task-") for chart in of_two if "intra-by-task" in chart.stem
-    ] == ["task-0-a", "task-1-a", "task-0-b", "task-1-b"]
+    names = [name.removeprefix(f"{stem}-pss-intra-by-task-") for name, *_ in of_two if "intra-by-task" in name]
+    assert names == ["task-0-a", "task-1-a", "task-0-b", "task-1-b"]
 
 
 def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() -> None:
@@ -324,8 +322,8 @@ def test_whatever_things_are_called_a_picture_is_sound_and_a_table_readable() ->
     )
     charts = list(_charts(stability_across_tasks.drawn(data)))
     assert charts
-    for chart in charts:
-        root = ET.fromstring(_as_svg(chart.source, chart.legend, _colours()))  # noqa: S314 - our own
+    for _, source, legend in charts:
+        root = ET.fromstring(_as_svg(source, legend, _colours()))  # noqa: S314 - our own
         assert {each.tag.rpartition("}")[2] for each in root.iter()} <= {"svg", "style", "rect", "path", "g", "text"}
     rows = [*measured("micro_f1", hostile, {hostile: 0.5, "chance": 0.5}), *measured("micro_f1", "t", {hostile: 0.5})]
     (table,) = the_block(measures_across_tasks.drawn(across(measures_across_tasks=rows))).tables

@@ -5,14 +5,17 @@ Each thing stands in it once, and the columns of answers refer to it by number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from promptaudit.report.answers_grid.prompts import filled_with, messages_of, options_of, visible
-from promptaudit.report.gather_answers import GridAnswers, ShownCell, changes_each_sample
-from promptaudit.system.display.figures import NAME, cut
-from promptaudit.system.display.policy import Texts
+from promptaudit.registry.placeholders import placeholders
+from promptaudit.registry.template_cards import Template
+from promptaudit.report.blocks.blocks import Group, group_of
+from promptaudit.report.gather_answers import GridAnswers, changes_each_sample
+from promptaudit.system.display.figures import NAME, cut, shown
 from promptaudit.system.display.variant_names import kind_of
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import row_id
@@ -20,36 +23,26 @@ from promptaudit.warehouse.figure_names import row_id
 if TYPE_CHECKING:
     import polars as pl
 
+    from promptaudit.report.data import ReportData
+
 STATUSES = ("valid", "empty", "truncated", "refused", "unparsed", "error")
 RULINGS = ("right", "wrong", "partly right")
 MART = "fct_predictions"
 MOST_REFERENCES = 5
-Key = tuple[str, str, str]  # model, task, strategy
 
 
-class Codes:
+class Codes(dict[Any, int]):
     """Numbers things from 0 in the order in which they come. None has the number -1."""
 
-    def __init__(self, known: Sequence[Any] = ()) -> None:
-        self._codes: dict[Any, int] = {thing: code for code, thing in enumerate(known)}
+    def __init__(self, known: Iterable[Any] = ()) -> None:
+        super().__init__((thing, code) for code, thing in enumerate(known))
 
     def of(self, thing: Any) -> int:
         """Looks up the number of a thing, and gives it the next one if it has none yet."""
-        return -1 if thing is None else self._codes.setdefault(thing, len(self._codes))
-
-    @property
-    def things(self) -> list[Any]:
-        """Lists the things in the order of their numbers."""
-        return list(self._codes)
-
-    @property
-    def numbers(self) -> Mapping[Any, int]:
-        """Maps each thing to its number."""
-        return self._codes
+        return -1 if thing is None else self.setdefault(thing, len(self))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class Drawn(NamedTuple):
     """The content of a grid, and the numbers of its variants and of its samples (by task and sample id) in it."""
 
     content: dict[str, Any]
@@ -57,108 +50,77 @@ class Drawn:
     variants: Mapping[str, int]
 
 
-@dataclass(slots=True)
-class _Things:
-    labels: dict[str, Codes]  # of each task
-    tasks: Codes = field(default_factory=Codes)
-    samples: Codes = field(default_factory=Codes)
-    variants: Codes = field(default_factory=Codes)
-    completions: Codes = field(default_factory=Codes)
-    statuses: Codes = field(default_factory=lambda: Codes(STATUSES))
-    reasons: Codes = field(default_factory=Codes)
-    rulings: Codes = field(default_factory=lambda: Codes(RULINGS))
-
-
 class GridContent:
-    """Builds the content of a run's grids. `references` are models that answer by chance or err on purpose."""
+    """Builds the content of a run's grids."""
 
-    def __init__(
-        self,
-        grid: GridAnswers,
-        *,
-        audit_run_id: str,
-        tasks: Sequence[Row],
-        scorecard: Sequence[Row],
-        texts: Texts,
-        references: Collection[str],
-    ) -> None:
-        self._grid, self._run, self._texts, self._references = grid, audit_run_id, texts, references
-        self._tasks = {row["task_id"]: row for row in tasks}
-        self._n_samples = {_key(row): row["n_samples"] for row in scorecard}
-        self._variants = {row["prompt_variant_id"]: row for row in grid.variants}
+    def __init__(self, data: ReportData) -> None:
+        self._grid, self._run, self._texts = data.answers, data.run["audit_run_id"], data.texts
+        self._references = data.reference_models
+        self._tasks = {row["task_id"]: row for row in data.tasks}
+        self._n_samples = {group_of(row): row["n_samples"] for row in data.scorecard}
+        self._variants = {row["prompt_variant_id"]: row for row in self._grid.variants}
         self._places = {name: place for place, name in enumerate(self._variants)}
-        self._inputs = {(row["task_id"], row["sample_id"]): row for row in grid.inputs}
+        self._inputs = {(row["task_id"], row["sample_id"]): row for row in self._grid.inputs}
         self._digits: dict[str, str] = {}  # to hash ids takes longer than all else, and budgets are tried one by one
-
-    @property
-    def long(self) -> int:
-        """The most characters that a text may have."""
-        return self._texts.long
 
     def of(self, n_samples: int, answers: pl.DataFrame) -> Drawn:
         """Builds the content of the first `n_samples` samples from their answers."""
         import polars as pl
 
         keys = Codes()
-        groups_of = pl.Series([keys.of(_key(row)) for row in self._grid.samples[:n_samples]], dtype=pl.Int64)
-        parts = [
-            (keys.things[part["group"][0]], part)
-            for part in answers.with_columns(group=groups_of.gather(answers["rank"])).partition_by(
-                "group", maintain_order=True
-            )
-        ]
+        groups_of = pl.Series([keys.of(group_of(row)) for row in self._grid.samples[:n_samples]], dtype=pl.Int64)
+        grouped = answers.with_columns(group=groups_of.gather(answers["rank"]))
+        known = list(keys)
+        parts = [(known[part["group"][0]], part) for part in grouped.partition_by("group", maintain_order=True)]
         # the grid with the worst sample comes first, and grids of reference models come last
         parts.sort(key=lambda each: (each[0][0] in self._references, each[1]["rank"][0]))
-        things = _Things({task_id: Codes(task["labels"] or ()) for task_id, task in self._tasks.items()})
-        groups = [self._group(key, part, things) for key, part in parts]
+        labels = {task_id: Codes(task["labels"] or ()) for task_id, task in self._tasks.items()}
+        things = {name: Codes() for name in ("tasks", "samples", "variants", "completions", "reasons")}
+        things |= {"statuses": Codes(STATUSES), "rulings": Codes(RULINGS)}
+        groups = [self._group(key, part, things, labels.setdefault(key[1], Codes())) for key, part in parts]
         content = {
-            "tasks": [self._task(task_id, things.labels[task_id].things) for task_id in things.tasks.things],
-            "samples": [self._sample(*key) for key in things.samples.things],
-            "variants": [self._variant(self._variants[name]) for name in things.variants.things],
-            "completions": [visible(text, len(text)) + "…" * is_cut for text, is_cut in things.completions.things],
-            "statuses": things.statuses.things,
-            "reasons": things.reasons.things,
-            "rulings": things.rulings.things,
+            "tasks": [self._task(task_id, list(labels[task_id])) for task_id in things["tasks"]],
+            "samples": [self._sample(*key) for key in things["samples"]],
+            "variants": [self._variant(self._variants[name]) for name in things["variants"]],
+            "completions": [visible(text, len(text)) + "…" * is_cut for text, is_cut in things["completions"]],
+            **{name: list(things[name]) for name in ("statuses", "reasons", "rulings")},
             "groups": groups,
         }
-        return Drawn(content=content, samples=things.samples.numbers, variants=things.variants.numbers)
+        return Drawn(content, things["samples"], things["variants"])
 
-    def _group(self, key: Key, part: pl.DataFrame, things: _Things) -> dict[str, Any]:
+    def _group(self, key: Group, part: pl.DataFrame, things: Mapping[str, Codes], labels: Codes) -> dict[str, Any]:
         model_id, task_id, strategy = key
-        rows: dict[int, int] = {}  # rank, number of answers
-        for rank in part["rank"]:
-            rows[rank] = rows.get(rank, 0) + 1
+        rows = Counter(part["rank"])  # rank, number of answers
         samples = [self._grid.samples[rank] for rank in rows]
         asked = sorted(set(part["prompt_variant_id"]), key=lambda name: self._places.get(name, len(self._places)))
-        columns = Codes(asked)
-        labels, costs = things.labels.setdefault(task_id, Codes()), Codes()
+        columns, costs = Codes(asked), Codes()
         has_texts = self._texts.of(task_id) != "none"
         said = zip(part["completion"], part["n_characters"], strict=True)
         return {
             "model": cut(model_id, NAME),
-            "task": things.tasks.of(task_id),
+            "task": things["tasks"].of(task_id),
             "strategy": cut(strategy, NAME),
             "of": self._n_samples.get(key, len(rows)),
             "measured": all(row["is_measured"] for row in samples),
-            "rows": [things.samples.of((task_id, row["sample_id"])) for row in samples],
+            "rows": [things["samples"].of((task_id, row["sample_id"])) for row in samples],
             "worth": [round(row["disagreement"], 3) for row in samples],
             "n": list(rows.values()),
-            "wordings": [things.variants.of(name) for name in asked],
+            "wordings": [things["variants"].of(name) for name in asked],
             "breaking": sorted({columns.of(name) for name in part.filter("is_breaking")["prompt_variant_id"]}),
             "wording": [columns.of(name) for name in part["prompt_variant_id"]],
             "repetition": part["repetition"].to_list(),
             "label": [labels.of(label) for label in part["label"]],
-            "status": [things.statuses.of(status) for status in part["answer_status"]],
-            "unread": [things.reasons.of(reason) for reason in part["unread_because"]],
-            "ruling": [things.rulings.of(ruling) for ruling in part["ruling"]],
+            "status": [things["statuses"].of(status) for status in part["answer_status"]],
+            "unread": [things["reasons"].of(reason) for reason in part["unread_because"]],
+            "ruling": [things["rulings"].of(ruling) for ruling in part["ruling"]],
             "completion": [
-                things.completions.of((text, n > len(text)) if has_texts and text is not None else None)
+                things["completions"].of((text, n > len(text)) if has_texts and text is not None else None)
                 for text, n in said
             ],
             "prompt_tokens": part["prompt_tokens"].to_list(),
             "completion_tokens": part["completion_tokens"].to_list(),
             "cost": [costs.of(cost) for cost in part["cost_usd"]],
-            "costs": costs.things,
+            "costs": list(costs),
             "trace": "".join(map(self._row, part["prediction_id"])),
         }
 
@@ -181,7 +143,8 @@ class GridContent:
         row = self._inputs.get((task_id, sample_id))
         if row is None:
             return {"name": cut(sample_id, NAME)}
-        sample: dict[str, Any] = {"name": cut(sample_id, NAME), "gold": _name(row["gold_label"])}
+        gold = row["gold_label"]
+        sample: dict[str, Any] = {"name": cut(sample_id, NAME), "gold": None if gold is None else cut(gold, NAME)}
         if self._texts.of(task_id) != "none":
             long = self._texts.long
             sample["values"] = filled_with(row, long)
@@ -199,14 +162,6 @@ class GridContent:
             variant["template"] = options_of(row, long)
             variant["instruction"] = None if row["instruction"] is None else visible(row["instruction"], long)
         return variant
-
-
-def _key(row: Row) -> Key:
-    return row["model_id"], row["task_id"], row["strategy"]
-
-
-def _name(text: str | None) -> str | None:
-    return None if text is None else cut(text, NAME)
 
 
 MOST_SIGN = 3  # characters
@@ -245,43 +200,86 @@ def _by_place(place: int) -> str:
     return sign
 
 
-Sample = tuple[str, str]  # task and sample
+def shown_content(grid: GridAnswers, drawn: Drawn, long: int, most: int | None = None) -> dict[str, Any]:
+    """Builds the content on how samples were shown, for the samples and variants of a grid, by their numbers in it.
+
+    At most the first `most` cells are in it. `is_whole` is true if these are all the cells that are known.
+    """
+    inputs = {(row["task_id"], row["sample_id"]): row["input"] for row in grid.inputs}
+    known = [
+        (drawn.samples[cell["task_id"], cell["sample_id"]], drawn.variants[cell["prompt_variant_id"]], cell)
+        for cell in grid.shown
+        if (cell["task_id"], cell["sample_id"]) in drawn.samples and cell["prompt_variant_id"] in drawn.variants
+    ]
+    cells, texts, orders, labels = known[:most], Codes(), Codes(), Codes()
+    # None: as it is in the data
+    own = [None if cell["text"] == inputs[cell["task_id"], cell["sample_id"]] else cell["text"] for *_, cell in cells]
+    return {
+        "sample": [sample for sample, _, _ in cells],
+        "variant": [variant for _, variant, _ in cells],
+        "text": list(map(texts.of, own)),
+        "order": [orders.of(cell["option_order"] or None) for *_, cell in cells],
+        "labels": [labels.of(cell["labels"]) for *_, cell in cells],
+        "texts": [visible(text, long) for text in texts],
+        "orders": list(orders),
+        "blocks": [visible(text, long) for text in labels],
+        "is_whole": grid.is_shown_whole and len(cells) == len(known),
+    }
 
 
-class ShownContent:
-    """Builds the content on how samples were shown, for the samples and variants of a grid, by their numbers in it."""
+# the prompts of a grid: messages of each variant with open placeholders, and what each sample fills in
 
-    def __init__(
-        self, grid: GridAnswers, *, samples: Mapping[Sample, int], variants: Mapping[str, int], long: int
-    ) -> None:
-        self._samples, self._variants, self._long = samples, variants, long
-        self._inputs = {(row["task_id"], row["sample_id"]): row["input"] for row in grid.inputs}
-        self._is_whole = grid.shown.is_whole
-        self._cells = [
-            cell
-            for cell in grid.shown.cells
-            if (cell.task_id, cell.sample_id) in samples and cell.prompt_variant_id in variants
-        ]
+_OPEN = re.compile(r"(\{[A-Za-z_][A-Za-z0-9_]*\})")
+MOST_MESSAGES = 50
 
-    def __len__(self) -> int:
-        """Counts the cells."""
-        return len(self._cells)
 
-    def of(self, n: int) -> dict[str, Any]:
-        """Builds the content of the first n cells. `is_whole` is true if these are all the cells that are known."""
-        cells, texts, orders, labels = self._cells[:n], Codes(), Codes(), Codes()
-        return {
-            "sample": [self._samples[cell.task_id, cell.sample_id] for cell in cells],
-            "variant": [self._variants[cell.prompt_variant_id] for cell in cells],
-            "text": [texts.of(self._text(cell)) for cell in cells],
-            "order": [orders.of(cell.option_order or None) for cell in cells],
-            "labels": [labels.of(cell.labels) for cell in cells],
-            "texts": [visible(text, self._long) for text in texts.things],
-            "orders": orders.things,
-            "blocks": [visible(text, self._long) for text in labels.things],
-            "is_whole": self._is_whole and n >= len(self._cells),
-        }
+def visible(text: str, limit: int) -> str:
+    """Cuts a text to `limit` characters and escapes what is invisible in it, except line breaks."""
+    lines = text[:limit].replace("\r\n", "\n").split("\n")
+    return "\n".join(map(shown, lines)) + ("…" if len(text) > limit else "")
 
-    def _text(self, cell: ShownCell) -> str | None:
-        # None: as it is in the data
-        return None if cell.text == self._inputs[cell.task_id, cell.sample_id] else cell.text
+
+def messages_of(variant: Row, limit: int) -> list[list[str]]:
+    """Lists role and content of each message of a variant, cut between placeholders.
+
+    Without a recorded prompt it is empty.
+    """
+    messages = [each for each in _parsed(variant["prompt"]) if isinstance(each, dict)]
+    return [
+        [visible(str(each.get("role")), 40), "".join(_pieces(str(each.get("content")), limit))]
+        for each in messages[:MOST_MESSAGES]
+    ]
+
+
+def _pieces(content: str, limit: int) -> Sequence[str]:
+    return [piece if _OPEN.fullmatch(piece) else visible(piece, limit) for piece in _OPEN.split(content)]
+
+
+def options_of(variant: Row, limit: int) -> dict[str, Any] | None:
+    """Describes how a template writes the options of a question, with its columns.
+
+    None for a prompt without a template.
+    """
+    try:
+        template = Template.model_validate_json(variant["template"] or "")
+    except ValueError:  # a copy may be another person's
+        return None
+    written = {"option": visible(template.option, limit), "between": visible(template.between, limit)}
+    return {"signs": template.signs, "columns": placeholders(template.text), **written}
+
+
+def filled_with(sample: Row, limit: int) -> Mapping[str, str]:
+    """Maps the names of a prompt's placeholders to what a sample fills in."""
+    fields = _parsed(sample["fields"])
+    texts = {**fields} if isinstance(fields, dict) else {}
+    if sample["input"] is not None:
+        texts |= {"input": sample["input"], "question": sample["input"]}
+    return {name: visible(str(text), limit) for name, text in texts.items() if text is not None}
+
+
+def _parsed(text: str | None) -> Any:
+    # a copy may be another person's, so what is not JSON reads as empty
+    try:
+        return json.loads(text or "[]") or []
+    except ValueError:
+        return []

@@ -13,6 +13,7 @@ from promptaudit.report.blocks.cells import Printed
 from promptaudit.warehouse import Row
 
 Pair = tuple[str, str]  # model, strategy
+Group = tuple[str, str, str]  # model, task, strategy
 
 MOST_ROWS = 200
 
@@ -53,41 +54,6 @@ class Panel:
     drawing: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A printed figure with what stands below it: its interval, its standard deviation, or why it is missing."""
-
-    value: Printed
-    below: Printed = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """One model's rule against one judge: figures, what verifies the judge, and a sentence on the result."""
-
-    model_id: str
-    rule: str
-    judge: str
-    figures: tuple[Figure, ...]
-    is_verified: bool
-    vouching: tuple[Printed, ...]
-    sentence: str
-    row: str  # the name of the mart's row
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """An answer that scoring methods rule differently: (method, ruling, reason) of each. Texts are cut."""
-
-    sample_id: str
-    rulings: tuple[tuple[str, str, str], ...]
-    occurrence: str  # how often, by which models, under how many templates
-    lines: list[str] | None  # of the question; None: not recorded
-    right_answers: tuple[str, ...]
-    completion: str
-    glimpse: str  # of the completion
-
-
 @dataclass(slots=True, kw_only=True)
 class Block:
     """A task's part of a section, or one of the whole run.
@@ -101,8 +67,8 @@ class Block:
     others: tuple[str, ...] = ()
     absent: list[str] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)  # what is found, of whom
-    comparisons: list[Comparison] = field(default_factory=list)
-    disagreements: list[Disagreement] = field(default_factory=list)
+    comparisons: list[Row] = field(default_factory=list)  # of a model under a rule and a judge
+    disagreements: list[Row] = field(default_factory=list)  # answers that scoring methods rule differently
     legend: tuple[tuple[str, str], ...] = ()  # colour, meaning
     panels: list[Panel] = field(default_factory=list)
     notes: list[Printed] = field(default_factory=list)
@@ -155,11 +121,20 @@ def by(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
 
 def by_pair(rows: Sequence[Row]) -> dict[Pair, list[Row]]:
     """Groups rows by model and strategy and keeps their order. Skips rows without a model (PSS between models)."""
-    groups: dict[Pair, list[Row]] = {}
+    return by_columns([row for row in rows if row["model_id"] is not None], "model_id", "strategy")
+
+
+def by_columns(rows: Sequence[Row], *columns: str) -> dict[Any, list[Row]]:
+    """Groups rows by several columns and keeps their order."""
+    groups: dict[Any, list[Row]] = {}
     for row in rows:
-        if row["model_id"] is not None:
-            groups.setdefault((row["model_id"], row["strategy"]), []).append(row)
+        groups.setdefault(tuple(row[column] for column in columns), []).append(row)
     return groups
+
+
+def group_of(row: Row) -> Group:
+    """Takes the model, task and strategy of a row."""
+    return row["model_id"], row["task_id"], row["strategy"]
 
 
 def keyed(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:

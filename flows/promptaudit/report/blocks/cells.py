@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptaudit.registry.mart_columns import ENDS, MartColumn
-from promptaudit.system.display.figures import count, in_unit, number, percent, share, usd
+from promptaudit.registry.mart_columns import mart_columns
+from promptaudit.system.display.figures import count, in_unit, milliseconds, number, percent, share
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import figure_id
 
@@ -89,25 +89,17 @@ class Traced:
         """Prints the column as a rate in per cent."""
         return self.cell(column, percent(self.row[column]))
 
-    def measure(self, column: MartColumn) -> Cell:
+    def measure(self, column: str) -> Cell:
         """Prints the column in its unit."""
-        return self.cell(column.name, in_unit(self.row[column.name], column.unit))
-
-    def bounds_of(self, column: MartColumn) -> Printed:
-        """Prints the interval of a measure of the scorecard; empty if both ends are NULL."""
-        low, high = (column.name + end for end in ENDS)
-        if self.row[low] is None and self.row[high] is None:
-            return ""
-        ends = (self.cell(end, number(self.row[end])) for end in (low, high))
-        return ("[", next(ends), ", ", next(ends), "]")
+        return self.cell(column, in_unit(self.row[column], mart_columns(self.mart)[column].unit))
 
     def share(self, column: str) -> Cell:
         """Prints the column as a share."""
         return self.cell(column, share(self.row[column]))
 
-    def usd(self, column: str) -> Cell:
-        """Prints the column as an amount in US dollars."""
-        return self.cell(column, usd(self.row[column]))
+    def milliseconds(self, column: str) -> Cell:
+        """Prints the column as a time."""
+        return self.cell(column, milliseconds(self.row[column]))
 
     def bounds(self, stem: str, kind: str = "number") -> Printed:
         """Prints `[low, high]` from the columns `<stem>_low` and `<stem>_high`; empty if both are NULL."""

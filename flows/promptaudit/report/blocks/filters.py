@@ -1,9 +1,16 @@
-"""Defines what the templates print with: names and texts escaped and isolated, figures with their names and values."""
+"""Defines what the templates print with: names and texts escaped and isolated, figures with their names and values.
+
+A page's policy names each of its scripts by hash, so that no other can run.
+"""
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from html import escape as html_escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,17 +28,20 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+def rendered(template: str, **values: Any) -> str:
+    """Fills in a template of the report."""
+    return _environment().get_template(template).render(**values)
+
+
 @functools.cache
-def environment(folder: Path) -> Environment:
-    """Loads the templates of a folder. All that they print is escaped, and a missing value is an error."""
+def _environment() -> Environment:
+    # all that templates print is escaped, and a missing value is an error
     import jinja2
 
+    folder = jinja2.FileSystemLoader(Path(__file__).parents[1])
+    strict = jinja2.StrictUndefined
     templates = jinja2.Environment(
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        loader=jinja2.FileSystemLoader(folder),
-        trim_blocks=True,
-        lstrip_blocks=True,
+        autoescape=True, undefined=strict, loader=folder, trim_blocks=True, lstrip_blocks=True
     )
     templates.filters.update(FILTERS)
     return templates
@@ -91,9 +101,9 @@ def lines(table: Table, trace: Callable[[str], Markup], most: int) -> Markup:
     return Markup("".join(out))  # noqa: S704 - escaped cell by cell
 
 
-def trace_links(audit_run_id: str, traces: frozenset[str], base: str) -> Callable[[str], Markup]:
-    """Makes a printer of row names, linked to `<base>traces/<run>/<row>.html` for rows that have such a page."""
-    folder = f"{base}traces/{quote(audit_run_id, safe='')}"
+def trace_links(audit_run_id: str, traces: frozenset[str]) -> Callable[[str], Markup]:
+    """Makes a printer of row names, linked to `traces/<run>/<row>.html` for rows that have such a page."""
+    folder = f"traces/{quote(audit_run_id, safe='')}"
 
     def trace(row: str) -> Markup:
         code = f'<code class="trace">{html_escape(row)}</code>'
@@ -139,23 +149,41 @@ def row_name(row: Mapping[str, Any], mart: str) -> str:
     return row_id(mart, row)
 
 
+# in JSON only strings hold these; escaped, no data can end a script element or open a comment in it
+_ESCAPES = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script to stand inline, and its source as a policy names it."""
+
+    text: Markup
+    source: str
+
+
+@functools.cache
+def inline(path: Path) -> Script:
+    """Reads a script of ours for use inside a page. Raises ValueError if it would end early there."""
+    text = path.read_text(encoding="utf-8")
+    if any(end in text.lower() for end in ("</script", "<!--")) or {"\r", "\0"} & set(text):
+        msg = "the script would end early inside a page"
+        raise ValueError(msg)
+    text = f"{text.strip()}\n"
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Script(Markup(text), f"sha256-{digest}")  # noqa: S704 - our own code
+
+
+def as_json(data: object) -> Markup:
+    """Writes data as JSON for a script element. Raises ValueError for NaN and infinities, which JSON cannot express."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return Markup(text.translate(_ESCAPES))  # noqa: S704 - escaped above
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
-    "said": said,
-    "name": name,
-    "number": number,
-    "interval": interval,
-    "percent": percent,
-    "usd": usd,
-    "count": count,
-    "when": when,
-    "range_bar": range_bar,
-    "width": width,
-    "printed": printed,
-    "traced": traced,
-    "row_name": row_name,
-    "rows_of": rows_of,
-    "exact": exact,
-    "is_traced": is_traced,
-    "lines": lines,
-    "said_plainly": said_plainly,
+    each.__name__: each
+    for each in (
+        *(said, name, number, interval, percent, usd, count, when, range_bar, width, printed, traced, row_name),
+        *(rows_of, exact, is_traced, lines, said_plainly),
+    )
 }

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Self
 
 from markupsafe import Markup
 
@@ -43,22 +44,26 @@ class Drawing(Markup):
     source: Source
     table: Table | None
 
-    @classmethod
-    def of(cls, svg: Markup, source: Source, table: Table | None) -> Drawing:
+    def __new__(cls, svg: str = "", source: Source | None = None, table: Table | None = None) -> Self:
         """Joins an SVG, its source and its table."""
-        drawing = cls(svg)
-        drawing.source, drawing.table = source, table
+        drawing = super().__new__(cls, svg)
+        drawing.source, drawing.table = source or Source(), table
         return drawing
 
 
 @contextlib.contextmanager
-def undrawn() -> Iterator[None]:
-    """Leaves charts empty inside the `with` block, for callers that need only the tables."""
-    before = _is_drawing.set(False)
+def switched_off(switch: ContextVar[bool]) -> Iterator[None]:
+    """Turns a switch off inside the `with` block."""
+    before = switch.set(False)
     try:
         yield
     finally:
-        _is_drawing.reset(before)
+        switch.reset(before)
+
+
+def undrawn() -> contextlib.AbstractContextManager[None]:
+    """Leaves charts empty inside the `with` block, for callers that need only the tables."""
+    return switched_off(_is_drawing)
 
 
 def drawn(
@@ -79,7 +84,7 @@ def drawn(
     holds every figure that is drawn.
     """
     if not _is_drawing.get():
-        return Drawing.of(Markup(""), Source(), None)
+        return Drawing()
     used = {each["data"]["name"] for each in layers}
     source = Source(
         label=label,
@@ -89,7 +94,7 @@ def drawn(
     )
     titles = {**fields, FIGURE: FIGURE} if names_figures else fields
     svg = plotted({"layer": layers, "width": WIDTH, "height": height}, source.datasets, label, titles)
-    return Drawing.of(svg, source, _table(source.rows, fields) if has_table else None)
+    return Drawing(svg, source, _table(source.rows, fields) if has_table else None)
 
 
 def _settled(row: Row) -> Row:
@@ -117,17 +122,9 @@ def _table(rows: Sequence[Row], headings: Mapping[str, str]) -> Table | None:
 
 
 def _line(row: Row, headings: Mapping[str, str]) -> tuple[Printed, ...]:
-    name: str | None = row.get(FIGURE)
-    cells: list[Printed] = []
-    for name_of_field in headings:
-        value = row.get(name_of_field)
-        text = _text(value)
-        if name and isinstance(value, float):
-            cells.append(Cell(text, name, value))
-            name = None
-        else:
-            cells.append(text)
-    return tuple(cells)
+    named = next((field for field in headings if isinstance(row.get(field), float)), None) if row.get(FIGURE) else None
+    texts = {field: _text(row.get(field)) for field in headings}
+    return tuple(Cell(text, row[FIGURE], row[field]) if field == named else text for field, text in texts.items())
 
 
 def _text(value: object) -> str:

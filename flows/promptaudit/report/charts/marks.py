@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -18,6 +18,8 @@ Rows = Sequence[Row]
 MIDDLE = 4  # from the middle of a line of text to its foot
 OPAQUE = 1.0
 FIGURE = "figure"  # of a row of data: the name of the figure that it draws
+LINES, DOTS, STROKES = ("area", "line"), ("circle", "point"), ("rule", "line", "tick")
+UNBROKEN = [1, 0]
 TITLED = ("rect", "bar", "circle", "point", "tick")  # marks that stand for one row each
 Piece = tuple[str, str, str]  # style, path, title
 
@@ -91,6 +93,18 @@ def _styled(paints: Mapping[str, str | None], **attributes: Any) -> str:
     return style
 
 
+def _style(layer: Spec, row: Row, frame: Frame) -> str:
+    mark, colour = layer["mark"], frame.channel("color", layer, row)
+    dashes = frame.channel("strokeDash", layer, row) or ()
+    opacity = None if mark["type"] in DOTS else frame.channel("opacity", layer, row)
+    return _styled(
+        {"stroke": colour} if mark["type"] in STROKES else {"fill": colour, "stroke": mark.get("stroke")},
+        stroke_width=mark.get("thickness", mark.get("strokeWidth")),
+        stroke_dasharray="" if list(dashes) == UNBROKEN else " ".join(map(str, dashes)),
+        opacity=None if opacity is None else float(f"{opacity:.3g}"),
+    )
+
+
 def _paths(pieces: Iterable[Piece]) -> str:
     groups: dict[str, list[tuple[str, str]]] = {}
     for style, path, title in pieces:
@@ -124,118 +138,40 @@ def _clipped(layer: Spec, rows: Rows, frame: Frame, inner: str) -> str:
     return f'<svg class="clip" x="{x}" y="{y}" width="{width}" height="{height}" viewBox="{place}">{inner}</svg>'
 
 
-def _rects(layer: Spec, rows: Rows, frame: Frame) -> str:
-    mark, encoding = layer["mark"], layer["encoding"]
-    pieces = []
-    for row, start, end in stacked(layer, rows):
-        half = frame.x.width * mark["width"]["band"] / 2 if isinstance(frame.x, Bands) else 0.0
-        middle = frame.at("x", layer, row)
-        box = _box(middle - half, frame.y(end), middle + half, frame.y(start))
-        pieces.append((_filled(layer, row, frame), box, frame.title(layer, row)))
-    if pieces:
-        return _paths(pieces)
-    for row in rows:
-        left = frame.at("x", layer, row) if "x2" in encoding else frame.x(0)
-        right = frame.at("x2" if "x2" in encoding else "x", layer, row)
-        if "y2" in encoding:
-            top, bottom = sorted((frame.at("y", layer, row), frame.at("y2", layer, row)))
-        else:
-            _, room = frame.beside(layer, row)
-            middle, half = frame.at("y", layer, row), room * mark["height"]["band"] / 2
-            top, bottom = middle - half, middle + half
-        pieces.append((_filled(layer, row, frame), _box(left, top, right, bottom), frame.title(layer, row)))
-    return _paths(pieces)
+# the path of one row's mark
 
 
-def _filled(layer: Spec, row: Row, frame: Frame) -> str:
-    opacity = frame.channel("opacity", layer, row)
-    return _styled(
-        {"fill": frame.channel("color", layer, row)}, opacity=None if opacity is None else float(f"{opacity:.3g}")
-    )
-
-
-def _rules(layer: Spec, rows: Rows, frame: Frame) -> str:
-    mark, encoding = layer["mark"], layer["encoding"]
-    pieces = []
-    _, top, _, bottom = frame.box
-    for row in rows:
-        x = frame.at("x", layer, row)
-        if "x2" in encoding:
-            piece = f"M{px(x)} {px(frame.at('y', layer, row))}H{px(frame.at('x2', layer, row))}"
-        elif "y2" in encoding:
-            piece = f"M{px(x)} {px(frame.at('y', layer, row))}V{px(frame.at('y2', layer, row))}"
-        else:
-            piece = f"M{px(x)} {px(top)}V{px(bottom)}"
-        dash = " ".join(map(str, mark.get("strokeDash", ())))
-        style = _styled(
-            {"stroke": frame.channel("color", layer, row)},
-            stroke_width=mark.get("strokeWidth"),
-            stroke_dasharray=dash,
-            opacity=mark.get("opacity"),
-        )
-        pieces.append((style, piece, frame.title(layer, row)))
-    return _clipped(layer, rows, frame, _paths(pieces))
-
-
-def _series(layer: Spec, rows: Rows) -> list[list[Row]]:
+def _bar(layer: Spec, row: Row, frame: Frame) -> str:
     encoding = layer["encoding"]
-    parting = [encoding[name]["field"] for name in ("color", "detail", "strokeDash") if name in encoding]
-    lines: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        lines.setdefault(tuple(row[field] for field in parting), []).append(row)
-    return list(lines.values())
+    left = frame.at("x", layer, row) if "x2" in encoding else frame.x(0)
+    right = frame.at("x2" if "x2" in encoding else "x", layer, row)
+    if "y2" in encoding:
+        top, bottom = sorted((frame.at("y", layer, row), frame.at("y2", layer, row)))
+    else:
+        _, room = frame.beside(layer, row)
+        middle, half = frame.at("y", layer, row), room * layer["mark"]["height"]["band"] / 2
+        top, bottom = middle - half, middle + half
+    return _box(left, top, right, bottom)
 
 
-def _areas(layer: Spec, rows: Rows, frame: Frame) -> str:
-    out = []
-    for own in _series(layer, rows):
-        points = sorted(
-            (frame.at("x", layer, row), frame.at("y", layer, row), frame.at("y2", layer, row)) for row in own
-        )
-        there = "L".join(f"{px(x)} {px(low)}" for x, low, _ in points)
-        back = "L".join(f"{px(x)} {px(high)}" for x, _, high in reversed(points))
-        style = _styled({"fill": frame.channel("color", layer, own[0])}, opacity=layer["mark"].get("opacity"))
-        out.append(f'<path{style} d="M{there}L{back}z"/>')
-    return _clipped(layer, rows, frame, "".join(out))
+def _rule(layer: Spec, row: Row, frame: Frame) -> str:
+    encoding, (_, top, _, bottom) = layer["encoding"], frame.box
+    x = px(frame.at("x", layer, row))
+    if "x2" in encoding:
+        return f"M{x} {px(frame.at('y', layer, row))}H{px(frame.at('x2', layer, row))}"
+    if "y2" in encoding:
+        top, bottom = frame.at("y", layer, row), frame.at("y2", layer, row)
+    return f"M{x} {px(top)}V{px(bottom)}"
 
 
-def _lines(layer: Spec, rows: Rows, frame: Frame) -> str:
-    out = []
-    for own in _series(layer, rows):
-        points = sorted(
-            ((frame.at("x", layer, row), frame.at("y", layer, row), frame.title(layer, row)) for row in own),
-            key=lambda point: point[:2],
-        )
-        dashes = frame.channel("strokeDash", layer, own[0]) or ()
-        colour = frame.channel("color", layer, own[0])
-        style = _styled(
-            {"stroke": colour},
-            stroke_width=layer["mark"].get("strokeWidth"),
-            stroke_dasharray="" if list(dashes) == [1, 0] else " ".join(map(str, dashes)),
-        )
-        path = "L".join(f"{px(x)} {px(y)}" for x, y, _ in points)
-        out.append(f'<path{style} d="M{path}"/>')
-        dot = layer["mark"].get("point")
-        if dot and (dot["is_seen"] or frame.fields):
-            style = _styled({"fill": colour}, opacity=None if dot["is_seen"] else 0)
-            shape = "circle" if dot["is_seen"] else "square"  # which takes less room
-            out.append(_paths((style, symbol(shape, x, y, dot["size"]), title) for x, y, title in points))
-    return _clipped(layer, rows, frame, "".join(out))
+def _tick(layer: Spec, row: Row, frame: Frame) -> str:
+    x, y, half = frame.at("x", layer, row), frame.at("y", layer, row), layer["mark"]["bandSize"] / 2
+    return f"M{px(x)} {px(y - half)}V{px(y + half)}"
 
 
-def _points(layer: Spec, rows: Rows, frame: Frame) -> str:
-    mark = layer["mark"]
-    pieces = []
-    for row in rows:
-        shape = "circle" if mark["type"] == "circle" else frame.channel("shape", layer, row) or "circle"
-        piece = symbol(shape, frame.at("x", layer, row), frame.at("y", layer, row), frame.channel("size", layer, row))
-        paints = {"fill": frame.channel("color", layer, row), "stroke": mark.get("stroke")}
-        pieces.append((_styled(paints, stroke_width=mark.get("strokeWidth")), piece, frame.title(layer, row)))
-    opacity = mark.get("opacity", OPAQUE)
-    if opacity == OPAQUE:
-        return _paths(pieces)
-    # where they lie on each other they are darker: each is a mark of its own
-    return "".join(f'<path{style} opacity="{opacity}" d="{piece}">{title}</path>' for style, piece, title in pieces)
+def _dot(layer: Spec, row: Row, frame: Frame) -> str:
+    shape = "circle" if layer["mark"]["type"] == "circle" else frame.channel("shape", layer, row) or "circle"
+    return symbol(shape, frame.at("x", layer, row), frame.at("y", layer, row), frame.channel("size", layer, row))
 
 
 def symbol(shape: str, x: float, y: float, size: float) -> str:
@@ -260,34 +196,75 @@ def symbol(shape: str, x: float, y: float, size: float) -> str:
     return f"M{px(x)} {px(y - half)}L{px(x + half)} {px(y)}L{px(x)} {px(y + half)}L{px(x - half)} {px(y)}z"
 
 
-def _ticks(layer: Spec, rows: Rows, frame: Frame) -> str:
-    mark = layer["mark"]
-    half = mark["bandSize"] / 2
-    pieces = []
+# the pieces of a layer
+
+
+def _stacks(layer: Spec, rows: Rows, frame: Frame) -> Iterator[Piece]:
+    width = frame.x.width if isinstance(frame.x, Bands) else 0.0
+    for row, start, end in stacked(layer, rows):
+        middle, half = frame.at("x", layer, row), width * layer["mark"]["width"]["band"] / 2
+        box = _box(middle - half, frame.y(end), middle + half, frame.y(start))
+        yield _style(layer, row, frame), box, frame.title(layer, row)
+
+
+def _series(layer: Spec, rows: Rows) -> Iterable[list[Row]]:
+    encoding = layer["encoding"]
+    parting = [encoding[name]["field"] for name in ("color", "detail", "strokeDash") if name in encoding]
+    lines: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        x, y = frame.at("x", layer, row), frame.at("y", layer, row)
-        style = _styled({"stroke": frame.channel("color", layer, row)}, stroke_width=mark["thickness"])
-        pieces.append((style, f"M{px(x)} {px(y - half)}V{px(y + half)}", frame.title(layer, row)))
-    return _paths(pieces)
+        lines.setdefault(tuple(row[field] for field in parting), []).append(row)
+    return lines.values()
 
 
-def _texts(layer: Spec, rows: Rows, frame: Frame) -> str:
-    field = layer["encoding"]["text"]["field"]
-    return "".join(
-        f'<text x="{px(frame.at("x", layer, row) + layer["mark"].get("dx", 0))}" '
-        f'y="{px(frame.at("y", layer, row) + MIDDLE)}">{escape(str(row[field]), quote=False)}</text>'
-        for row in rows
+def _area(layer: Spec, own: list[Row], frame: Frame) -> str:
+    points = sorted(tuple(frame.at(side, layer, row) for side in ("x", "y", "y2")) for row in own)
+    there = "L".join(f"{px(x)} {px(low)}" for x, low, _ in points)
+    back = "L".join(f"{px(x)} {px(high)}" for x, _, high in reversed(points))
+    return f'<path{_style(layer, own[0], frame)} d="M{there}L{back}z"/>'
+
+
+def _line(layer: Spec, own: list[Row], frame: Frame) -> str:
+    points = sorted(
+        ((frame.at("x", layer, row), frame.at("y", layer, row), frame.title(layer, row)) for row in own),
+        key=lambda point: point[:2],
     )
+    path = "L".join(f"{px(x)} {px(y)}" for x, y, _ in points)
+    line, dot = f'<path{_style(layer, own[0], frame)} d="M{path}"/>', layer["mark"].get("point")
+    if not dot or not (dot["is_seen"] or frame.fields):
+        return line
+    style = _styled({"fill": frame.channel("color", layer, own[0])}, opacity=None if dot["is_seen"] else 0)
+    shape = "circle" if dot["is_seen"] else "square"  # which takes less room
+    return line + _paths((style, symbol(shape, x, y, dot["size"]), title) for x, y, title in points)
 
 
-PAINTERS: dict[str, Callable[[Spec, Rows, Frame], str]] = {
-    "rect": _rects,
-    "bar": _rects,
-    "rule": _rules,
-    "area": _areas,
-    "line": _lines,
-    "circle": _points,
-    "point": _points,
-    "tick": _ticks,
-    "text": _texts,
+def _text(layer: Spec, row: Row, frame: Frame) -> str:
+    x, y = frame.at("x", layer, row) + layer["mark"].get("dx", 0), frame.at("y", layer, row) + MIDDLE
+    text = escape(str(row[layer["encoding"]["text"]["field"]]), quote=False)
+    return f'<text x="{px(x)}" y="{px(y)}">{text}</text>'
+
+
+PATHS: dict[str, Callable[[Spec, Row, Frame], str]] = {
+    "rect": _bar,
+    "bar": _bar,
+    "rule": _rule,
+    "circle": _dot,
+    "point": _dot,
+    "tick": _tick,
 }
+
+
+def painted(layer: Spec, rows: Rows, frame: Frame) -> str:
+    """Draws the marks of a layer."""
+    kind, opacity = layer["mark"]["type"], layer["mark"].get("opacity", OPAQUE)
+    if kind == "text":
+        return "".join(_text(layer, row, frame) for row in rows)
+    if kind in LINES:
+        draw = _area if kind == "area" else _line
+        return _clipped(layer, rows, frame, "".join(draw(layer, own, frame) for own in _series(layer, rows)))
+    pieces = list(_stacks(layer, rows, frame)) or [
+        (_style(layer, row, frame), PATHS[kind](layer, row, frame), frame.title(layer, row)) for row in rows
+    ]
+    if kind in DOTS and opacity != OPAQUE:
+        # where they lie on each other they are darker: each is a mark of its own
+        return "".join(f'<path{style} opacity="{opacity}" d="{piece}">{title}</path>' for style, piece, title in pieces)
+    return _clipped(layer, rows, frame, _paths(pieces))

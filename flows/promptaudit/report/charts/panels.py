@@ -43,24 +43,17 @@ SERIES = ("first", "second", "third", "fourth")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2])
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
 PSS_SERIES = {"labels_and_na": "first", "verbatim": "second"}
-UNIT: Spec = {
-    "scale": {"domain": [0, 1], "nice": False},
-    "axis": {"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "tickCount": 6, "format": ".1f"},
-}
+UNIT: Spec = {"domain": [0, 1], "nice": False}
+COUNTS: Spec = {"tickMinStep": 1, "format": "~s"}
 
 Rows = Sequence[dict[str, Any]]
 
 
-def binned(bins: Rows, rows: str, title: str, what: str, most: float) -> tuple[Spec, list[dict[str, Any]]]:
-    """Builds a layer that counts something in each twentieth of [0, 1], with its data. Rows have bin (from 0) and n."""
-    encoding = {
-        "x": number("low", title=title, **UNIT),
-        "x2": to("high"),
-        "y": number("n", title=what, axis={"tickMinStep": 1, "format": "~s"}, scale=from_zero(most)),
-        "y2": to("zero"),
-    }
-    data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
-    return layer(rows, "rect", encoding, color=PAINT["first"]), data
+def unit(field: str, title: str) -> Spec:
+    """Makes a channel of numbers from 0 to 1."""
+    return number(
+        field, title=title, scale=UNIT, axis={"values": [0, 0.2, 0.4, 0.6, 0.8, 1], "tickCount": 6, "format": ".1f"}
+    )
 
 
 def histogram(bins: Rows, mean: float, label: str, most: float = 0.0) -> Markup:
@@ -70,48 +63,36 @@ def histogram(bins: Rows, mean: float, label: str, most: float = 0.0) -> Markup:
 
     A dashed rule marks the mean. most: the largest n of the panels beside it, which share one axis.
     """
-    counted, data = binned(bins, "rows", "sensitivity", "samples", max(most, *(row["n"] for row in bins)))
-    at = {"x": number("at", title="sensitivity", **UNIT)}
-    rule = layer("rule", "rule", at, color=PAINT["second"], strokeWidth=2, strokeDash=[4, 3])
-    return drawn(
-        [counted, rule],
-        label,
-        {"rows": data, "rule": [{"at": mean}]},
-        fields={"low": "from", "high": "to", "n": "samples"},
-    )
+    most = max(most, *(row["n"] for row in bins))
+    counted = {
+        "x": unit("low", "sensitivity"),
+        "x2": to("high"),
+        "y": number("n", title="samples", axis=COUNTS, scale=from_zero(most)),
+        "y2": to("zero"),
+    }
+    at = {"x": unit("at", "sensitivity")}
+    layers = [
+        layer("rows", "rect", counted, color=PAINT["first"]),
+        layer("rule", "rule", at, color=PAINT["second"], strokeWidth=2, strokeDash=[4, 3]),
+    ]
+    data = [{"low": row["bin"] / 20, "high": (row["bin"] + 1) / 20, "n": row["n"], "zero": 0} for row in bins]
+    fields = {"low": "from", "high": "to", "n": "samples"}
+    return drawn(layers, label, {"rows": data, "rule": [{"at": mean}]}, fields=fields)
 
 
 def bars(rows: Rows, label: str) -> Markup:
     """Draws a bar per name from 0 to 1, with its interval if it has one. Rows have name, value, low, high."""
     data = [{**row, "name": cut(row["name"], 24)} for row in rows]
-    order = [row["name"] for row in data]
-    y = names("name", sort=order, title=None, axis={"labelLimit": 130, "ticks": False})
+    axis = {"labelLimit": 130, "ticks": False}
+    name = {"y": names("name", sort=[row["name"] for row in data], title=None, axis=axis)}
+    bar = {"x": unit("value", "consistency"), **name}
+    span = {"x": unit("low", "consistency"), "x2": to("high"), **name}
     layers = [
-        layer(
-            "rows",
-            "bar",
-            {"x": number("value", title="consistency", **UNIT), "y": y},
-            color=PAINT["first"],
-            opacity=0.85,
-            height={"band": 0.62},
-        ),
-        layer(
-            "rows",
-            "rule",
-            {"x": number("low", title="consistency", **UNIT), "x2": to("high"), "y": y},
-            where=known("low", "high"),
-            color=PAINT["ink"],
-            strokeWidth=1.5,
-        ),
+        layer("rows", "bar", bar, color=PAINT["first"], opacity=0.85, height={"band": 0.62}),
+        layer("rows", "rule", span, where=known("low", "high"), color=PAINT["ink"], strokeWidth=1.5),
     ]
-    return drawn(
-        layers,
-        label,
-        {"rows": data},
-        height=max(70, ROW * len(data) + 46),
-        has_table=False,
-        fields={"name": "class", "value": "consistency", "low": "low", "high": "high"},
-    )
+    fields = {"name": "class", "value": "consistency", "low": "low", "high": "high"}
+    return drawn(layers, label, {"rows": data}, max(70, ROW * len(data) + 46), fields=fields, has_table=False)
 
 
 def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, has_table: bool = True) -> Markup:
@@ -119,29 +100,24 @@ def lines(points: Rows, domain: tuple[float, float], title: str, label: str, *, 
 
     Rows have series (labels_and_na, verbatim), k, pss, low, high. has_table: see `drawing.drawn`.
     """
-    series = list(PSS_SERIES)
-    most = max((row["k"] for row in points), default=2)
-    ticks = _ticks(2, max(most, 3))
-    ends = {"domain": [2, max(most, 3)], "nice": False}
+    series, last = list(PSS_SERIES), max(3, *(row["k"] for row in points))
+    ticks, ends = _ticks(2, last), {"domain": [2, last], "nice": False}
     shared = {
         "x": number("k", title=title, scale=ends, axis={"values": ticks, "tickCount": len(ticks), "format": "d"}),
         "color": names("series", scale=of(series, [PAINT[PSS_SERIES[name]] for name in series])),
     }
-    band = {**shared, "y": number("low", title="PSS", scale=between(domain)), "y2": to("high")}
-    line = {
-        **shared,
-        "y": number("pss", title="PSS", scale=between(domain)),
-        "strokeDash": names("series", scale=of(series, [[1, 0], [5, 3]])),
-    }
-    dots = {"size": 14 if most <= MOST_DOTS else UNSEEN, "is_seen": most <= MOST_DOTS}
+    up = {"title": "PSS", "scale": between(domain)}
+    band = {**shared, "y": number("low", **up), "y2": to("high")}
+    line = {**shared, "y": number("pss", **up), "strokeDash": names("series", scale=of(series, [[1, 0], [5, 3]]))}
+    is_seen = max(row["k"] for row in points) <= MOST_DOTS
+    dots = {"size": 14 if is_seen else UNSEEN, "is_seen": is_seen}
     layers = [
         layer("rows", "area", band, where=known("low", "high"), opacity=0.16, clip=True),
         layer("rows", "line", line, where=known("pss"), strokeWidth=2, clip=True, is_titled=True, point=dots),
+        *threshold(STABLE, domain, {"x": number("from", scale=ends), "x2": to("to"), "y": number("level", **up)}),
     ]
-    across = {"x": number("from", scale=ends), "x2": to("to"), "y": number("level", title="PSS", scale=between(domain))}
-    layers += threshold(STABLE, domain, across)
     fields = {"series": "answers", "k": "annotators", "pss": "PSS", "low": "low", "high": "high"}
-    data = {"rows": points, "threshold": [{"from": 2, "to": max(most, 3), "level": STABLE}]}
+    data = {"rows": points, "threshold": [{"from": 2, "to": last, "level": STABLE}]}
     return drawn(layers, label, data, fields=fields, has_table=has_table)
 
 
@@ -170,40 +146,19 @@ def dots(rows: Rows, domain: tuple[float, float], label: str) -> Markup:
 
     Rows have place (from 1), accuracy, is_original.
     """
-    most = max(row["place"] for row in rows)
-    encoding = {
-        "x": number(
-            "place",
-            title="prompt variants, least accurate first",
-            scale={"domain": [0.5, most + 0.5], "nice": False},
-            axis={"tickMinStep": 1, "format": "d"},
-        ),
+    ends = {"domain": [0.5, max(row["place"] for row in rows) + 0.5], "nice": False}
+    axis = {"tickMinStep": 1, "format": "d"}
+    at = {
+        "x": number("place", title="prompt variants, least accurate first", scale=ends, axis=axis),
         "y": number("accuracy", title="accuracy", scale=between(domain)),
     }
+    original, others = is_set("is_original"), is_set("is_original", to=False)
     layers = [
-        layer(
-            "rows",
-            "circle",
-            encoding,
-            where=is_set("is_original", to=False),
-            color=PAINT["first"],
-            size=30,
-            opacity=0.85,
-        ),
-        layer(
-            "rows",
-            "point",
-            encoding,
-            where=is_set("is_original"),
-            color=PAINT["second"],
-            size=70,
-            opacity=1,
-            shape="diamond",
-        ),
+        layer("rows", "circle", at, where=others, color=PAINT["first"], size=30, opacity=0.85),
+        layer("rows", "point", at, where=original, color=PAINT["second"], size=70, opacity=1, shape="diamond"),
     ]
-    return drawn(
-        layers, label, {"rows": rows}, fields={"place": "place", "is_original": "original", "accuracy": "accuracy"}
-    )
+    fields = {"place": "place", "is_original": "original", "accuracy": "accuracy"}
+    return drawn(layers, label, {"rows": rows}, fields=fields)
 
 
 def ranges(
@@ -227,29 +182,22 @@ def ranges(
         for row in rows
         if row["value"] is not None
     ]
-    own = range(len(series))
-    scale = between(domain, clamp=True)
     shared = beside(short, "series", len(series), {"labelLimit": 130, "ticks": False, "labelPadding": 9})
-    span = {**shared, "x": number("low", title=title, scale=scale, axis={"tickCount": 4}), "x2": to("high")}
+    along = {"title": title, "scale": between(domain, clamp=True)}
+    span = {**shared, "x": number("low", **along, axis={"tickCount": 4}), "x2": to("high")}
     point = {
         **shared,
-        "x": number("value", title=title, scale=scale, axis={"tickCount": 4}),
-        "shape": names("series", scale=of(own, SHAPES[: len(series)])),
+        "x": number("value", **along, axis={"tickCount": 4}),
+        "shape": names("series", scale=of(range(len(series)), SHAPES[: len(series)])),
     }
     layers = [
         layer("rows", "rule", span, where=known("low", "high"), strokeWidth=2, opacity=0.6),
         layer("rows", "point", point, size=48, opacity=1),
-        *threshold(level, domain, {"x": number("level", title=title, scale=scale)}),
+        *threshold(level, domain, {"x": number("level", **along)}),
     ]
-    datasets = {"rows": data, "threshold": [{"level": level}]}
-    return drawn(
-        layers,
-        label,
-        datasets,
-        height=height_of(len(short), len(series)),
-        has_table=False,
-        fields={"name": names_what, "method": of_what, "value": title, "low": "low", "high": "high"},
-    )
+    fields = {"name": names_what, "method": of_what, "value": title, "low": "low", "high": "high"}
+    height = height_of(len(short), len(series))
+    return drawn(layers, label, {"rows": data, "threshold": [{"level": level}]}, height, fields=fields, has_table=False)
 
 
 def nights(
@@ -269,59 +217,32 @@ def nights(
     """
     own = range(len(SERIES))
     room = 44 if len(all_nights[0]) <= 5 else 100  # noqa: PLR2004 - pixels of `11-04`, and of one with its hour
-    ticks = all_nights[:: max(1, math.ceil(len(all_nights) / (WIDTH // room)))]
-    x = places(
-        "night",
-        title=None,
-        scale={"domain": list(all_nights), "type": "point", "padding": 0.5},
-        axis={"values": list(ticks), "labelAngle": 0},
-    )
+    ticks = list(all_nights[:: max(1, math.ceil(len(all_nights) / (WIDTH // room)))])
+    ends = {"domain": list(all_nights), "type": "point", "padding": 0.5}
+    x = places("night", title=None, scale=ends, axis={"values": ticks, "labelAngle": 0})
     shared = {"x": x, "color": names("series", scale=of(own, paints(len(SERIES)))), "detail": names("segment")}
-    at = {**shared, "y": number("value", title=None, scale=between(domain))}
-    span = {**shared, "y": number("low", title=None, scale=between(domain)), "y2": to("high")}
-    normal = {**span, "y": number("normal_low", title=None, scale=between(domain)), "y2": to("normal_high")}
-    dashes = names("series", scale=of(own, DASHES))
+    up = {"title": None, "scale": between(domain)}
+    at = {**shared, "y": number("value", **up)}
+    line = {**at, "strokeDash": names("series", scale=of(own, DASHES))}
+    span = {**shared, "y": number("low", **up), "y2": to("high")}
+    normal = {**shared, "y": number("normal_low", **up), "y2": to("normal_high")}
     is_alone = {"and": [is_set("is_alone"), *known("low", "high")["and"]]}
+    titles: Spec = {"is_titled": True, "point": {"size": UNSEEN, "is_seen": False}}
+    diamond: Spec = {"shape": "diamond", "size": 110, "opacity": 1, "stroke": PAINT["ink"], "strokeWidth": 1.5}
     layers = [
         layer("changed", "rule", {"x": x}, color=PAINT["muted"], strokeWidth=1.5, strokeDash=[4, 3]),
         layer("noted", "rule", {"x": x}, color=PAINT["muted"], strokeWidth=1),
         layer("points", "area", span, where=known("low", "high"), opacity=0.13, clip=True),
         layer("points", "area", normal, where=known("normal_low", "normal_high"), opacity=0.3, clip=True),
         layer("points", "rule", span, where=is_alone, strokeWidth=1.5, opacity=0.5, clip=True),
-        layer(
-            "points",
-            "line",
-            {**at, "strokeDash": dashes},
-            strokeWidth=2,
-            clip=True,
-            is_titled=True,
-            point={"size": UNSEEN, "is_seen": False},
-        ),
+        layer("points", "line", line, strokeWidth=2, clip=True, **titles),
         layer("points", "circle", at, where=is_set("is_alone"), size=26, opacity=1),
-        layer(
-            "points",
-            "point",
-            at,
-            where=is_set("is_marked"),
-            shape="diamond",
-            size=110,
-            opacity=1,
-            stroke=PAINT["ink"],
-            strokeWidth=1.5,
-        ),
+        layer("points", "point", at, where=is_set("is_marked"), **diamond),
     ]
-    return drawn(
-        layers,
-        label,
-        {
-            "points": points,
-            "changed": [{"night": night} for night in changed],
-            "noted": [{"night": night} for night in noted],
-        },
-        fields={"night": "night", "value": "value"},
-        has_table=False,
-        names_figures=False,
-    )
+    ruled = {"changed": changed, "noted": noted}
+    data = {"points": points, **{name: [{"night": night} for night in own] for name, own in ruled.items()}}
+    fields = {"night": "night", "value": "value"}
+    return drawn(layers, label, data, fields=fields, has_table=False, names_figures=False)
 
 
 def from_zero(most: float) -> Spec:
@@ -388,58 +309,66 @@ MOST_TICKS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axes:
-    """The axes of a curve: titles, places with a tick, and the ends of the figures (None: from 0)."""
+    """The axes of a curve: titles, and the ends of the figures (None: from 0).
+
+    at, value, of, n: what a place, a figure, a series and a count are called in titles of marks; by default as the axes
+    are, and after the strategies.
+    """
 
     x: str
     y: str
-    ticks: Sequence[float]
-    domain: tuple[float, float] | None = None
+    domain: Domain | None = None
     format: str = ".3~f"
     level: float | None = None  # where a dashed rule stands
     most: float = 0.0  # the largest figure of the panels beside it, where there are no ends
+    at: str = ""
+    value: str = ""
+    of: str = "strategy"
+    n: str = "samples"
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """What titles of marks show, with headings."""
+        value = {"value": self.value or self.y, "low": "low", "high": "high", "n": self.n}
+        return {"series": self.of, "at": self.at or self.x, **value}
 
 
-def curves(
-    points: Sequence[dict[str, Any]], series: Sequence[str], axes: Axes, fields: Mapping[str, str], label: str
-) -> Drawing:
-    """Draws a line per series with dots and intervals.
+def curves(points: Rows, series: Sequence[str], axes: Axes, label: str) -> Drawing:
+    """Draws a line per series with dots and intervals, and a tick at each place.
 
-    Rows have at, series, value, and low and high of their intervals.
+    Rows have at, series, value, and low and high of their intervals; some have n.
 
-    `series` are at most four. fields: see `drawing.drawn`.
+    `series` are at most four.
     """
-    places = range(len(series))
+    own = range(len(series))
     at = sorted({point["at"] for point in points})
     room = (at[-1] - at[0]) * 0.04 or 0.5
-    shown = list(axes.ticks[:: max(1, -(-len(axes.ticks) // MOST_TICKS))])
+    ends = between([at[0] - room, at[-1] + room])
+    ticks = at[:: max(1, -(-len(at) // MOST_TICKS))]
+    up: Spec = {"title": axes.y, "scale": between(axes.domain or ())}
     if axes.domain is None:
         most = max(axes.most, *(point["value"] or 0 for point in points))
-        up: Spec = {"title": axes.y, "scale": from_zero(most), "axis": {"tickMinStep": 1, "format": "~s"}}
-    else:
-        up = {"title": axes.y, "scale": between(axes.domain)}
+        up = {"title": axes.y, "scale": from_zero(most), "axis": COUNTS}
+    axis = {"values": ticks, "tickCount": len(ticks), "format": axes.format}
     shared = {
-        "x": number(
-            "x",
-            title=axes.x,
-            scale=between([at[0] - room, at[-1] + room]),
-            axis={"values": shown, "tickCount": len(shown), "format": axes.format},
-        ),
-        "color": names("place", scale=of(places, paints(len(series)))),
+        "x": number("x", title=axes.x, scale=ends, axis=axis),
+        "color": names("place", scale=of(own, paints(len(series)))),
     }
     value = {**shared, "y": number("value", **up)}
+    line = {**value, "strokeDash": names("place", scale=of(own, DASHES[: len(series)]))}
     span = {**shared, "y": number("low", **up), "y2": to("high")}
-    dashes = names("place", scale=of(places, DASHES[: len(series)]))
     layers = [
         layer("points", "rule", span, where=known("low", "high"), strokeWidth=1.5, opacity=0.55, clip=True),
-        layer("points", "line", {**value, "strokeDash": dashes}, where=known("value"), strokeWidth=2, clip=True),
+        layer("points", "line", line, where=known("value"), strokeWidth=2, clip=True),
         layer("points", "circle", value, where=known("value"), size=34, opacity=1),
         *threshold(axes.level, axes.domain or (), {"x": number("from"), "x2": to("to"), "y": number("level", **up)}),
     ]
     # side by side, so that intervals do not hide each other
     beside = room / 2 / max(1, len(series))
-    data = []
-    for point in points:
-        place = series.index(point["series"])
-        data.append({**point, "place": place, "x": point["at"] + (place - (len(series) - 1) / 2) * beside})
+    placed = [(point, series.index(point["series"])) for point in points]
+    data = [
+        {**point, "place": place, "x": point["at"] + (place - (len(series) - 1) / 2) * beside}
+        for point, place in placed
+    ]
     ruled = [{"from": at[0] - room, "to": at[-1] + room, "level": axes.level}]
-    return drawn(layers, label, {"points": data, "threshold": ruled}, fields=fields, has_table=False)
+    return drawn(layers, label, {"points": data, "threshold": ruled}, fields=axes.fields, has_table=False)

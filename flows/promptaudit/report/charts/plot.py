@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from markupsafe import Markup
 
 from promptaudit.report.charts.layers import Spec, passes, stacked
-from promptaudit.report.charts.marks import PAINTERS, Frame, px
+from promptaudit.report.charts.marks import Frame, painted, px
 from promptaudit.report.charts.scales import FONT_SIZE, Bands, Linear, Scale, fitted, niced, ticks, width_of, written
 from promptaudit.warehouse import Row
 
@@ -49,9 +49,7 @@ def plotted(spec: Spec, data: Mapping[str, Rows], label: str, fields: Mapping[st
         over = max((place + width_of(text) / 2 for place, text in x.labels()), default=0) - (width - PADDING)
         right -= max(0, over)
     frame = Frame(x.laid(left, right), y.laid(bottom, top), (left, top, right, bottom), _others(layers), fields)
-    inner = "".join(
-        (*_ruled(x, y, frame), *(PAINTERS[layer["mark"]["type"]](layer, rows, frame) for layer, rows in layers))
-    )
+    inner = "".join((*_ruled(x, y, frame), *(painted(layer, rows, frame) for layer, rows in layers)))
     return Markup(  # noqa: S704 - numbers, names of classes, and escaped text
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
         f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">{inner}</svg>'
@@ -92,17 +90,11 @@ class _Axis:
     def _numbers(self) -> list[float]:
         if "domain" in self.scale_spec:
             return [float(end) for end in self.scale_spec["domain"]]
-        fields = [
-            (rows, layer["encoding"].get(side, {}).get("field")) for layer, rows, _ in self.uses for side in self._ends
-        ]
-        values = [row[field] for rows, field in fields if field for row in rows if row.get(field) is not None]
-        if self.side == "y":
-            values += [end for layer, rows, _ in self.uses for _, _, end in stacked(layer, rows)]
+        values = [end for layer, rows, _ in self.uses for _, _, end in stacked(layer, rows) if self.side == "y"]
+        for layer, rows, _ in self.uses:
+            fields = (layer["encoding"].get(side, {}).get("field") for side in (self.side, f"{self.side}2"))
+            values += [row[field] for field in fields for row in rows if row.get(field) is not None]
         return list(niced(min([0, *values]), max([0, *values]) or 1))
-
-    @property
-    def _ends(self) -> tuple[str, str]:
-        return self.side, f"{self.side}2"
 
     def _names(self) -> list[Any]:
         if "domain" in self.scale_spec:
@@ -113,40 +105,26 @@ class _Axis:
 
     def laid(self, start: float, end: float) -> Scale:
         if self.is_number:
-            self.scale = Linear(
-                low=self.domain[0],
-                high=self.domain[1],
-                start=start,
-                end=end,
-                is_clamped=self.scale_spec.get("clamp", False),
-            )
+            low, high = self.domain
+            is_clamped = self.scale_spec.get("clamp", False)
+            self.scale = Linear(low=low, high=high, start=start, end=end, is_clamped=is_clamped)
             return self.scale
-        low, high = min(start, end), max(start, end)  # names go down
+        between, around = 1.0, 0.5
         if self.scale_spec.get("type") == "point":
-            self.scale = Bands(
-                names=self.domain,
-                start=low,
-                end=high,
-                between=1.0,
-                around=0.5 + self.scale_spec.get("padding", 0) - 0.5,
-            )
+            around = self.scale_spec.get("padding", 0)
         elif self.is_offset:
-            self.scale = Bands(names=self.domain, start=low, end=high, between=OFFSETS, around=OFFSETS)
-        else:
-            is_bar = any(layer["mark"]["type"] in BARS for layer, _, _ in self.uses)
-            self.scale = Bands(
-                names=self.domain, start=low, end=high, between=0.1 if is_bar else 1.0, around=0.05 if is_bar else 0.5
-            )
+            between, around = OFFSETS, OFFSETS
+        elif any(layer["mark"]["type"] in BARS for layer, _, _ in self.uses):
+            between, around = 0.1, 0.05
+        low, high = sorted((start, end))  # names go down
+        self.scale = Bands(names=self.domain, start=low, end=high, between=between, around=around)
         return self.scale
 
     def marked(self) -> list[tuple[float, str]]:
         if isinstance(self.scale, Bands):
             chosen = self.axis.get("values", self.domain)
-            return [
-                (self.scale(name), fitted(str(name), self.axis.get("labelLimit", NAME_LIMIT)))
-                for name in chosen
-                if name in self.domain
-            ]
+            limit = self.axis.get("labelLimit", NAME_LIMIT)
+            return [(self.scale(name), fitted(str(name), limit)) for name in chosen if name in self.domain]
         n, form = self.axis.get("tickCount", N_TICKS), self.axis.get("format")
         values, step = ticks(self.domain[0], self.domain[1], n, self.axis.get("tickMinStep"))
         low, high = sorted(self.domain)
@@ -187,36 +165,27 @@ def _ruled(x: _Axis, y: _Axis, frame: Frame) -> Iterator[str]:
     left, top, right, bottom = frame.box
     lines, texts = "", ""
     if y.has_labels:
-        marked, shown = y.marked(), y.labels()
-        places = [place for place, _ in marked]
-        if y.has_grid:
-            lines += "".join(f"M{px(left)} {px(place)}H{px(right)}" for place in places)
-        lines += f"M{px(left)} {px(top)}V{px(bottom)}"
-        if y.tick:
-            lines += "".join(f"M{px(left)} {px(place)}h-{TICK}" for place in places)
-        at = px(left - y.tick - y.padding)
-        texts += '<g text-anchor="end">'
-        texts += "".join(
-            f'<text x="{at}" y="{px(place + 4)}">{escape(text, quote=False)}</text>' for place, text in shown
-        )
-        texts += "</g>"
+        places = [place for place, _ in y.marked()]
+        across = "".join(f"M{px(left)} {px(place)}H{px(right)}" for place in places if y.has_grid)
+        lines += f"{across}M{px(left)} {px(top)}V{px(bottom)}"
+        lines += "".join(f"M{px(left)} {px(place)}h-{TICK}" for place in places if y.tick)
+        at = left - y.tick - y.padding
+        texts += _labelled("end", ((at, place + 4, text) for place, text in y.labels()))
         if y.title:
-            texts += (
-                f'<text text-anchor="middle" transform="translate({PADDING + FONT_SIZE - 2} {px((top + bottom) / 2)})'
-                f'rotate(-90)">{escape(y.title, quote=False)}</text>'
-            )
+            place = f"translate({PADDING + FONT_SIZE - 2} {px((top + bottom) / 2)})rotate(-90)"
+            texts += f'<text text-anchor="middle" transform="{place}">{escape(y.title, quote=False)}</text>'
     if x.has_labels:
         lines += f"M{px(left)} {px(bottom)}H{px(right)}"
         lines += "".join(f"M{px(place)} {px(bottom)}v{TICK}" for place, _ in x.marked())
-        at = px(bottom + TICK + x.padding + FONT_SIZE - 2)
-        texts += '<g text-anchor="middle">'
-        texts += "".join(
-            f'<text x="{px(place)}" y="{at}">{escape(text, quote=False)}</text>' for place, text in x.labels()
-        )
-        if x.title:
-            under = px(bottom + TICK + x.padding + 2 * FONT_SIZE + TITLE_PADDING - 3)
-            texts += f'<text x="{px((left + right) / 2)}" y="{under}">{escape(x.title, quote=False)}</text>'
-        texts += "</g>"
+        at = bottom + TICK + x.padding + FONT_SIZE - 2
+        title = ((left + right) / 2, at + FONT_SIZE + TITLE_PADDING - 1, x.title)
+        labels = [(place, at, text) for place, text in x.labels()]
+        texts += _labelled("middle", [*labels, title] if x.title else labels)
     if lines:
         yield f'<path class="stroke-line" fill="none" d="{lines}"/>'
     yield texts
+
+
+def _labelled(anchor: str, texts: Iterable[tuple[float, float, str]]) -> str:
+    inner = "".join(f'<text x="{px(x)}" y="{px(y)}">{escape(text, quote=False)}</text>' for x, y, text in texts)
+    return f'<g text-anchor="{anchor}">{inner}</g>'

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from promptaudit.report.charts.drawing import WIDTH, drawn
 from promptaudit.report.charts.layers import COLOURS, PAINT, between, layer, names, number, of, to
-from promptaudit.report.charts.panels import SHAPES, UNIT, beside, distinct, height_of, paints
+from promptaudit.report.charts.panels import COUNTS, SHAPES, UNIT, beside, distinct, height_of, paints, unit
 from promptaudit.system.display.figures import cut
 
 Rows = Sequence[dict[str, Any]]
@@ -31,9 +31,9 @@ def boxes(rows: Rows, all_names: Sequence[str], series: Sequence[str], label: st
     short = distinct(all_names)
     data = [{**row, "name": short[row["name"]], "place": series.index(row["series"])} for row in rows]
     shared = beside(short, "place", len(series), {"labelLimit": 120, "ticks": False, "labelPadding": 8})
-    outer = {**shared, "x": number("low", title="sensitivity", **UNIT), "x2": to("high")}
-    inner = {**shared, "x": number("lower", title="sensitivity", **UNIT), "x2": to("upper")}
-    middle = {**shared, "x": number("median", title="sensitivity", **UNIT)}
+    outer = {**shared, "x": unit("low", "sensitivity"), "x2": to("high")}
+    inner = {**shared, "x": unit("lower", "sensitivity"), "x2": to("upper")}
+    middle = {**shared, "x": unit("median", "sensitivity")}
     layers = [
         layer("boxes", "rule", outer, strokeWidth=1.5),
         layer("boxes", "bar", inner, opacity=0.45, height={"band": 0.75}),
@@ -60,8 +60,8 @@ def cloud(behind: Rows, rows: Rows, series: Sequence[str], label: str) -> Markup
     """
     keys = [*BEHIND, *map(str, range(len(series)))]
     encoding = {
-        "x": number("sensitivity", title="sensitivity", **UNIT),
-        "y": number("mean_consistency", title="mean consistency", scale=UNIT["scale"]),
+        "x": unit("sensitivity", "sensitivity"),
+        "y": number("mean_consistency", title="mean consistency", scale=UNIT),
         "color": names("key", scale=of(keys, [*(PAINT[name] for name in BEHIND.values()), *paints(len(series))])),
         "shape": names("key", scale=of(keys, ["circle", "cross", *SHAPES[: len(series)]])),
         "size": number("n", scale={**of([1, 50], [22, 260]), "type": "sqrt", "clamp": True}),
@@ -83,7 +83,7 @@ def shares(rows: Rows, all_names: Sequence[str], colours: Sequence[str], label: 
     short = distinct(all_names)
     encoding = {
         "y": names("name", sort=list(short.values()), title=None, axis={"labelLimit": 120, "ticks": False}),
-        "x": number("start", title="share of wordings", **UNIT),
+        "x": unit("start", "share of wordings"),
         "x2": to("end"),
         "color": names("part", scale=of(range(len(colours)), [PAINT[name] for name in colours])),
     }
@@ -106,15 +106,15 @@ def violins(outlines: Rows, middles: Rows, series: Sequence[str], label: str) ->
     ends = between([len(series), -0.15])
     y = number("low", title=None, scale=ends, axis=None)
     outline = {
-        "x": number("at", title="mean consistency", **UNIT),
+        "x": unit("at", "mean consistency"),
         "y": y,
         "y2": to("high"),
         "color": paint,
         "detail": names("place"),
     }
-    middle = {"x": number("median", title="mean consistency", **UNIT), "y": y, "y2": to("high"), "color": paint}
+    middle = {"x": unit("median", "mean consistency"), "y": y, "y2": to("high"), "color": paint}
     words = {
-        "x": number("start", scale=UNIT["scale"]),
+        "x": number("start", scale=UNIT),
         "y": number("top", scale=ends, axis=None),
         "text": {"field": "name", "type": "nominal"},
     }
@@ -142,7 +142,7 @@ def matrix(cells: Rows, n: int, label: str) -> Markup:
         "y2": to("below"),
         "opacity": number("similarity", scale=of([0, 1], [0.03, 1])),
     }
-    squares = layer("cells", "rect", encoding, color=PAINT["first"], strokeWidth=0)
+    squares = layer("cells", "rect", encoding, color=PAINT["first"])
     data = [{**row, "below": row["row"] + 1} for row in cells]
     fields = {"row": "sample", "start": "from place", "end": "to place", "similarity": "1 - TVD"}
     return drawn([squares], label, {"cells": data}, WIDTH - 30, fields=fields, has_table=False)
@@ -158,7 +158,7 @@ def steps(bars: Rows, label: str) -> Markup:
     encoding = {
         "x": number("low", title="1 - TVD of a pair", scale={"domain": [-0.06, 1.06], "nice": False}, axis=ends),
         "x2": to("high"),
-        "y": number("value", title="pairs", axis={"tickMinStep": 1, "format": "~s"}),
+        "y": number("value", title="pairs", axis=COUNTS),
         "y2": to("zero"),
         "color": names("is_exact", scale=of([False, True], [PAINT["first"], PAINT["second"]])),
     }

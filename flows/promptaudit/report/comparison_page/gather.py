@@ -10,6 +10,7 @@ from promptaudit.gate.alerts.problems import figures_of
 from promptaudit.marts.comparison.result import NEWS, ComparedRun, RunComparison
 from promptaudit.registry.mart_columns import compared_column
 from promptaudit.report.ask_copy import Copy
+from promptaudit.report.blocks.blocks import Group, group_of
 from promptaudit.report.summary_causes import Cause, differences_of
 from promptaudit.report.summary_example import Example, flip_of
 from promptaudit.report.summary_worst import UNSCALED, label_of
@@ -17,7 +18,6 @@ from promptaudit.system.display.compared import Compared
 from promptaudit.system.display.movement import IN_BASE, confused_in_words, place_of
 from promptaudit.system.display.policy import Policy, Texts
 from promptaudit.warehouse import Row, Warehouse
-from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.figure_names import figure_id
 
 MOST_GROUPS = 3  # that an example is looked for in
@@ -31,6 +31,11 @@ class Side:
     name: str  # base, candidate
     run: ComparedRun
     called: str | None
+
+    @property
+    def who(self) -> str:
+        """The model or strategy if two are compared, else base or candidate."""
+        return self.name if self.called is None else self.called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,76 +58,51 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
 
     A text is left out if `text` or the cards of either run say so.
     """
-    sides = [
+    base, candidate = (
         Side(name=name, run=run, called=called)
         for name, run, called in zip(("base", "candidate"), comparison.runs, comparison.names, strict=True)
-    ]
+    )
     with warehouse.published.connect() as con:
-        copy = _copy_of_both(con, warehouse, comparison, Texts(text))
-        shown = _with_texts(comparison, copy.texts)
+        copy = Copy(con, warehouse, candidate.run.audit_run_id, Texts(text))
+        copy.texts.sensitive |= copy.sensitive_of(base.run.audit_run_id)
+        # reasons may quote recorded texts, so they are cut by the same policy
+        measures = copy.texts.unquoted(comparison.measures, comparison.changes)
+        shown = replace(comparison, measures=measures, changes=copy.texts.kept(comparison.changes))
         are_models = any(each.base_model_id not in (None, each.model_id) for each in comparison.figures)
         recorded = [row for row in shown.changes if not (are_models and row["cause"] in OF_THE_MODEL)]
-        largest = largest_of(shown.measures)
+        # the confusion stands once on the page, beneath the picture
+        news = [{**row, "n_moved": None} for row in measures if row["verdict"] in NEWS]
+        largest = largest_of(measures)
+        flips = (flip_of(copy, row, (base.who, candidate.who)) for row in _differing(measures)[:MOST_GROUPS])
         return ComparisonData(
             comparison=shown,
-            sides=(sides[0], sides[1]),
-            # the confusion stands once on the page, beneath the picture
-            causes=differences_of(
-                [{**row, "n_moved": None} for row in shown.measures if row["verdict"] in NEWS], recorded
-            ),
+            sides=(base, candidate),
+            causes=differences_of(news, recorded),
             largest=largest,
             moved=_moved(shown, largest),
-            example=_example(copy, shown, (sides[0], sides[1])),
+            example=next((flip for flip in flips if flip is not None), None),
         )
 
 
 def _moved(comparison: RunComparison, largest: Largest | None) -> str | None:
     # the confusion of the group with the largest difference goes before others
-    place = None if largest is None else _group(largest.row)
-    grown = sorted(comparison.moved, key=lambda confusion: confusion.group != place)
-    if not grown:
+    place = None if largest is None else group_of(largest.row)
+    grown = min(comparison.moved, key=lambda confusion: confusion.group != place, default=None)
+    if grown is None:
         return None
-    said = confused_in_words(grown[0], IN_BASE)
-    return said if grown[0].group == place else f"{place_of(grown[0])}: {said}"
-
-
-def _copy_of_both(con: Connection, warehouse: Warehouse, comparison: RunComparison, texts: Texts) -> Copy:
-    # the candidate's copy, with texts left out that the cards of either run mark as sensitive
-    base, candidate = (run.audit_run_id for run in comparison.runs)
-    copy = Copy(con, warehouse, candidate, texts)
-    copy.texts.sensitive |= copy.sensitive_of(base)
-    return copy
-
-
-def _with_texts(comparison: RunComparison, texts: Texts) -> RunComparison:
-    # reasons may quote recorded texts, so they are cut by the same policy
-    measures = texts.unquoted(comparison.measures, comparison.changes)
-    return replace(comparison, measures=measures, changes=texts.kept(comparison.changes))
-
-
-def _example(copy: Copy, comparison: RunComparison, sides: tuple[Side, Side]) -> Example | None:
-    flips = (
-        flip_of(copy, row, (_who(sides[0]), _who(sides[1]))) for row in _differing(comparison.measures)[:MOST_GROUPS]
-    )
-    return next((flip for flip in flips if flip is not None), None)
+    said = confused_in_words(grown, IN_BASE)
+    return said if grown.group == place else f"{place_of(grown)}: {said}"
 
 
 def _differing(measures: Sequence[Row]) -> list[Row]:
     # one measure per group, groups that regressed first, as on the page of a night; without groups whose labels are
     # known to be the same on both sides
-    groups: dict[tuple[str, ...], Row] = {}
+    alike = {group_of(row) for row in measures if row["measure"] == CHURN and row["candidate"] == 0}
+    groups: dict[Group, Row] = {}
     for row in sorted(ranked(measures), key=lambda row: row["verdict"] != "regressed"):
-        groups.setdefault(_group(row), row)
-    alike = {_group(row) for row in measures if row["measure"] == CHURN and row["candidate"] == 0}
-    return [row for group, row in groups.items() if group not in alike]
-
-
-def _group(row: Row) -> tuple[str, ...]:
-    return row["model_id"], row["task_id"], row["strategy"]
-
-
-def _who(side: Side) -> str:
-    return side.name if side.called is None else side.called
+        if group_of(row) not in alike:
+            groups.setdefault(group_of(row), row)
+    return list(groups.values())
 
 
 CHURN = "label_churn"
@@ -149,15 +129,13 @@ def ranked(measures: Sequence[Row]) -> list[Row]:
     Labels that changed, costs and times come after the measures of the answers.
     """
     return sorted(
-        (row for row in measures if _is_finite(row) and abs(row["difference"]) > NONE),
+        (row for row in measures if abs(row["difference"] or 0) > NONE and all(map(math.isfinite, _sides(row)))),
         key=lambda row: (row["verdict"] not in NEWS, row["measure"] in {*UNSCALED, CHURN}, -size(row)),
     )
 
 
-def _is_finite(row: Row) -> bool:
-    return row["difference"] is not None and all(
-        math.isfinite(row[name] or 0) for name in ("base", "candidate", "difference")
-    )
+def _sides(row: Row) -> list[float]:
+    return [row[name] or 0 for name in ("base", "candidate", "difference")]
 
 
 def largest_of(measures: Sequence[Row]) -> Largest | None:
@@ -165,21 +143,17 @@ def largest_of(measures: Sequence[Row]) -> Largest | None:
 
     Labels that change no more than expected do not count as a difference: asked again, they change too.
     """
-    judged = [
-        row
-        for row in measures
-        if row["verdict"] in NEWS
-        or (row["verdict"] in ("unconfirmed", "none_shown", "same") and row["measure"] != CHURN)
-    ]
-    row = next(iter(ranked(judged)), None)
+    judged = (*NEWS, "unconfirmed", "none_shown", "same")
+    known = [row for row in measures if row["verdict"] in (NEWS if row["measure"] == CHURN else judged)]
+    row = next(iter(ranked(known)), None)
     if row is None:
         return None
-    known, moved, *sure = figures_of(Compared.of(row))
+    change, moved, *sure = figures_of(Compared.of(row))
     return Largest(
         row=row,
         label=label_of(row["measure"]),
         moved=moved,
-        figures=(known, *sure),
+        figures=(change, *sure),
         figure_id=figure_id("rpt_run_comparisons", row, "difference"),
         is_news=row["verdict"] in NEWS,
         is_of_labels=compared_column(row["measure"]) is not None,

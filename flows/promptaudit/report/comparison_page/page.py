@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +12,12 @@ from promptaudit.marts.comparison.decision import sentence_of
 from promptaudit.marts.comparison.result import RunComparison, run_comparison
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.report import BELOW, page_size
-from promptaudit.report.blocks.filters import environment, trace_links
+from promptaudit.report.blocks.filters import rendered, trace_links
 from promptaudit.report.comparison_page.gather import ComparisonData, gather
 from promptaudit.report.comparison_page.sections import heat, sections
 from promptaudit.report.record import held_if_free, record
 from promptaudit.report.sections.run import TRACING
-from promptaudit.report.summary import ID, command, diagnosis_of
-from promptaudit.report.trace_pages import css
+from promptaudit.report.summary import ID, Outcome, command, diagnosis_of, outcome
 from promptaudit.system.display.figures import NAME, cut
 from promptaudit.system.display.policy import Policy
 from promptaudit.system.files import private_folder, write_text
@@ -101,31 +99,24 @@ def title_of(data: ComparisonData) -> str:
 def page_of(data: ComparisonData) -> str:
     """Renders the page as text, without a script. The template escapes, isolates and makes visible all data."""
     base, candidate = data.sides
-    first = data.comparison.measures[0]
-    template = environment(Path(__file__).parents[1]).get_template(TEMPLATE)
+    verdict = verdict_of(data)
 
     def drawn(most_rows: int) -> str:
-        return template.render(
-            comparison_id=data.comparison.comparison_id,
+        return rendered(
+            TEMPLATE,
             title=title_of(data),
             anchors=(),
-            sides=(base, candidate),
             is_of_one_run=base.run.audit_run_id == candidate.run.audit_run_id,
-            min_effect=first["min_effect"],
-            verdict=verdict_of(data),
-            causes=data.causes,
+            verdict=verdict,
+            sign=SIGNS[verdict.state],
             most_causes=MOST_CAUSES,
-            is_recorded_alike=not data.comparison.changes,
-            largest=data.largest,
-            moved=data.moved,
-            example=data.example,
+            data=data,
             next_command=next_command(data),
             heat=heat(data.comparison.measures),
             sections=sections(data.comparison),
-            trace=trace_links(candidate.run.audit_run_id, frozenset(), ""),
+            trace=trace_links(candidate.run.audit_run_id, frozenset()),
             most_rows=most_rows,
             tracing=TRACING,
-            css=css(),
         )
 
     return page_size.drawn_to_fit(drawn, ROWS)[0]
@@ -144,26 +135,7 @@ GRAVEST = ("regressed", "improved", "changed", "unconfirmed", "same")
 REASON = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """How a comparison came out: a word of SIGNS, and a sentence on how many measures came out how."""
-
-    state: str
-    reason: str
-    rules: tuple[str, ...] = ()
-
-    @property
-    def sign(self) -> str:
-        """The sign that stands before the word."""
-        return SIGNS[self.state]
-
-    @property
-    def word(self) -> str:
-        """The state with a capital letter, to begin a sentence."""
-        return self.state.capitalize()
-
-
-def verdict_of(data: ComparisonData) -> Verdict:
+def verdict_of(data: ComparisonData) -> Outcome:
     """Decides the verdict on a comparison: regressed if any measure regressed, else improved, else changed."""
     measures = data.comparison.measures
     counts = Counter(row["verdict"] for row in measures)
@@ -171,11 +143,11 @@ def verdict_of(data: ComparisonData) -> Verdict:
     if not n_judged:
         reasons = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
         why = f": {cut(reasons.most_common(1)[0][0], REASON)}" if reasons else ""
-        return Verdict(state="not comparable", reason=f"No measure could be tested{why}.")
+        return outcome("not comparable", f"No measure could be tested{why}.")
     reason = sentence_of(data.comparison, is_short=True)
     if counts["same"] < n_judged:
         counts["same"] = 0
-    return Verdict(state=next((verdict for verdict in GRAVEST if counts[verdict]), "none shown"), reason=reason)
+    return outcome(next((verdict for verdict in GRAVEST if counts[verdict]), "none shown"), reason)
 
 
 def next_command(data: ComparisonData) -> str:

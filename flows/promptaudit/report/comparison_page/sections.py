@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from promptaudit.marts.comparison.result import NEWS, RunComparison
-from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, keyed
+from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, by_columns, keyed
 from promptaudit.report.blocks.cells import Traced
 from promptaudit.report.comparison_page.gather import LARGE, LARGER, depth, ranked
 from promptaudit.report.sections.columns import (
@@ -27,6 +27,7 @@ from promptaudit.report.sections.columns import (
     words,
 )
 from promptaudit.report.sections.nights import counts_of
+from promptaudit.report.sections.words import whose
 from promptaudit.report.summary_worst import UNSCALED, label_of
 from promptaudit.system.display.figures import ABSENT, NAME, chance, count, cut, share
 from promptaudit.udfs.causes import PHRASES
@@ -34,11 +35,6 @@ from promptaudit.warehouse import Row
 
 MOST_ROWS = 2000
 MOST_REASONS = 5
-SHORT = 60
-
-
-def _or_every(name: str) -> Column:
-    return Column(name.removesuffix("_id").capitalize(), lambda of: str(of.row[name] or "every"))
 
 
 def _recorded_by(side: str) -> Column:
@@ -48,21 +44,14 @@ def _recorded_by(side: str) -> Column:
 _COSTS = (*COMPARED_NAMES, words("Why", "reason"), *compared_figures())
 _MEASURED = (*_COSTS, figure("p", "p_value", lambda of, name: of.cell(name, chance(of.row[name]))), Q, DETECTABLE)
 _RECORDED = (
-    words("What", "what"),
-    _or_every("model_id"),
-    _or_every("task_id"),
+    *(words("What", "what"), words("Model", "model_id", "every"), words("Task", "task_id", "every")),
     Column("Cause", lambda of: str(PHRASES.get(of.row["cause"], of.row["cause"]))),
-    _recorded_by("base"),
-    _recorded_by("candidate"),
+    *(_recorded_by("base"), _recorded_by("candidate")),
 )
 _FLIPS = (
-    Column("Flip", lambda of: of.row["flip"].replace("_", " ")),
-    words("Sample", "sample_id"),
-    MODEL,
-    words("Task", "task_id"),
-    STRATEGY,
-    figure("Share right, base", "base_share_right"),
-    figure("candidate", "candidate_share_right"),
+    *(Column("Flip", lambda of: of.row["flip"].replace("_", " ")), words("Sample", "sample_id")),
+    *(MODEL, words("Task", "task_id"), STRATEGY),
+    *(figure("Share right, base", "base_share_right"), figure("candidate", "candidate_share_right")),
     figure("Share of the commonest label, base", "base_largest_share"),
     figure("candidate", "candidate_largest_share"),
 )
@@ -70,20 +59,21 @@ _FLIPS = (
 
 def sections(comparison: RunComparison) -> list[DrawnSection]:
     """Builds the sections that are folded below the first screen of a comparison's page."""
-    of_costs = gravest_first([row for row in comparison.measures if row["measure"] in UNSCALED])
-    measures = gravest_first([row for row in comparison.measures if row["measure"] not in UNSCALED])
-    every = _section("measures", "Every measure", counts_of(measures), _MEASURED, measures, COMPARED, n_heads=5)
+    costs, measures = (
+        gravest_first([row for row in comparison.measures if (row["measure"] in UNSCALED) == is_cost])
+        for is_cost in (True, False)
+    )
+    every = _section("measures", counts_of(measures), _MEASURED, measures, COMPARED, n_heads=5)
     reasons = Counter(row["reason"] for row in measures if row["verdict"] == "not_comparable")
     every.blocks[0].notes += [
         f"{count(n)} not comparable: {cut(reason)}." for reason, n in reasons.most_common(MOST_REASONS)
     ]
-    finding = _finding_of_costs(of_costs)
-    costs = _section("costs", "Cost and latency", finding, _COSTS, of_costs, COMPARED, n_heads=5)
-    finding = _finding_of_recorded(list(dict.fromkeys(row["what"] for row in comparison.changes)))
-    recorded = _section("recorded", "What is recorded otherwise", finding, _RECORDED, comparison.changes, n_heads=1)
-    finding = _finding_of_flips(comparison.flips)
-    flips = _section("flips", "Samples that flipped", finding, _FLIPS, comparison.flips, "fct_flips", n_heads=2)
-    return [every, *([costs] if of_costs else []), recorded, flips]
+    return [
+        every,
+        *([_section("costs", _finding_of_costs(costs), _COSTS, costs, COMPARED, n_heads=5)] if costs else []),
+        _section("recorded", _finding_of_recorded(comparison.changes), _RECORDED, comparison.changes, n_heads=1),
+        _section("flips", _finding_of_flips(comparison.flips), _FLIPS, comparison.flips, "fct_flips", n_heads=2),
+    ]
 
 
 _INTROS = {
@@ -107,6 +97,12 @@ _INTROS = {
         "one in four. What lies between the two does not flip."
     ),
 }
+_TITLES = {
+    "measures": "Every measure",
+    "costs": "Cost and latency",
+    "recorded": "What is recorded otherwise",
+    "flips": "Samples that flipped",
+}
 _ABSENT = {
     "recorded": "Cards, prompts, data, readers, providers and code are recorded alike.",
     "flips": "No sample became right or wrong, steady or unsteady.",
@@ -114,20 +110,12 @@ _ABSENT = {
 
 
 def _section(
-    anchor: str,
-    title: str,
-    finding: str,
-    columns: Sequence[Column],
-    rows: Sequence[Row],
-    mart: str = "",
-    *,
-    n_heads: int,
+    anchor: str, finding: str, columns: Sequence[Column], rows: Sequence[Row], mart: str = "", *, n_heads: int
 ) -> DrawnSection:
-    section = DrawnSection(anchor, title, _INTROS[anchor], finding=finding)
+    section = DrawnSection(anchor, _TITLES[anchor], _INTROS[anchor], finding=finding)
     block = section.add()
     if rows or anchor not in _ABSENT:
-        own = table(title, columns, rows, mart, n_heads=n_heads, is_open=True, most=MOST_ROWS)
-        block.tables.append(own)
+        block.tables.append(table(section.title, columns, rows, mart, n_heads=n_heads, is_open=True, most=MOST_ROWS))
     else:
         block.absent.append(_ABSENT[anchor])
     return section
@@ -137,12 +125,12 @@ def _finding_of_costs(rows: Sequence[Row]) -> str:
     row = next(iter(ranked(rows)), None)
     if row is None:
         return "Neither cost nor latency is known to differ"
-    of, who = Traced(COMPARED, row), ", ".join(cut(row[name], SHORT) for name in ("model_id", "task_id", "strategy"))
-    base, candidate = (compared_figure(of, side) for side in ("base", "candidate"))
-    return f"{label_of(row['measure'])} differs most for {who}: {base} → {candidate}"
+    base, candidate = (compared_figure(Traced(COMPARED, row), side) for side in ("base", "candidate"))
+    return f"{label_of(row['measure'])} differs most for {whose(row)}: {base} → {candidate}"
 
 
-def _finding_of_recorded(names: Sequence[str]) -> str:
+def _finding_of_recorded(changes: Sequence[Row]) -> str:
+    names = list(dict.fromkeys(row["what"] for row in changes))
     if not names:
         return "Nothing on record differs"
     n = "1 thing differs" if len(names) == 1 else f"{len(names)} things differ"
@@ -169,7 +157,7 @@ NOTE = (
     f"Candidate less base with its 95 % interval; below it from what to what. Deeper from {LARGE:g} and from {LARGER:g} on, of "
     f"costs and times from {share(LARGE)} and {share(LARGER)}. A dash cannot be compared."
 )
-Group = tuple[str, str, str]
+KEY = ("task_id", "model_id", "strategy")
 
 
 def heat(measures: Sequence[Row]) -> Heat:
@@ -181,10 +169,9 @@ def heat(measures: Sequence[Row]) -> Heat:
     if not known:
         return Heat(label="Differences", absent="No measure has a difference between the two.")
     names = sorted({row["measure"] for row in known}, key=_place)
-    by_cell = keyed(known, "task_id", "model_id", "strategy", "measure")
-    most = max(1, MOST_CELLS // len(names))
-    kept = set(list(dict.fromkeys(map(_group, [*ranked(known), *known])))[:most])
-    groups = sorted(set(map(_group, measures)))
+    by_cell = keyed(known, *KEY, "measure")
+    kept = list(by_columns([*ranked(known), *known], *KEY))[: max(1, MOST_CELLS // len(names))]
+    groups = sorted(by_columns(measures, *KEY))
     models = {model for _, model, _ in kept}
     lines, last = [], ""
     for group in [group for group in groups if group in kept]:
@@ -206,10 +193,6 @@ def heat(measures: Sequence[Row]) -> Heat:
     )
 
 
-def _group(row: Row) -> Group:
-    return row["task_id"], row["model_id"], row["strategy"]
-
-
 def _place(measure: str) -> tuple[int, str]:
     # what most people look for first, and costs and times last
     if measure in FIRST:
@@ -221,7 +204,7 @@ def _cell(row: Row | None) -> HeatCell | None:
     if row is None:
         return None
     of = Traced(COMPARED, row)
-    interval, verdict = around(of), row["verdict"]
+    interval, verdict = around(of, "difference"), row["verdict"]
     change = (compared_figure(of, "base"), " → ", compared_figure(of, "candidate"))
     return HeatCell(
         shade=f"{verdict}-{depth(row)}" if verdict in NEWS else "h0",

@@ -8,7 +8,7 @@ from functools import partial
 from promptaudit.registry.cards import ALL_FIELDS
 from promptaudit.registry.mart_columns import MartColumn, mart_columns
 from promptaudit.report.blocks.blocks import DrawnSection, by_pair, keyed
-from promptaudit.report.blocks.cells import Cell, Printed, Traced
+from promptaudit.report.blocks.cells import Cell, Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.charts.panels import Axes, curves
 from promptaudit.report.data import ReportData
@@ -28,8 +28,8 @@ from promptaudit.report.sections.columns import (
     words,
 )
 from promptaudit.report.sections.section import Chart, Drawn, Room, Section, Task, point
-from promptaudit.report.sections.words import known_rows, of_extreme, whose
-from promptaudit.system.display.figures import NAME, count, cut, milliseconds, number, percent, ranged, usd
+from promptaudit.report.sections.words import known_rows, of_extreme, whose, with_ends
+from promptaudit.system.display.figures import NAME, count, cut, milliseconds, number, percent, usd
 from promptaudit.warehouse import Row
 
 # distinct answers, by repetition and by paraphrase temperature
@@ -51,7 +51,8 @@ def _fill_distinct(task: Task) -> None:
     for own, over in ((asks, "repetition"), (warm, "paraphrase_temperature")):
         if own is warm or len({row["repetition"] for row in asks}) > 1:
             drawn = [row for row in own if row["strategy"] in shown]
-            draw = partial(_curves, shown=shown, over=over, largest=_largest(own))
+            largest = max((row["distinct_completions_mean"] for row in own), default=0.0)
+            draw = partial(_curves, shown=shown, over=over, largest=largest)
             charts += task.models(drawn, f"by {over.replace('_', ' ')}", draw)
     task.draw(charts)
     caption = "Distinct completions of the original wording, by repetition"
@@ -65,22 +66,16 @@ def mean(value: float) -> str:
     return number(value, 0 if value == int(value) else 1)
 
 
-def _largest(rows: list[Row]) -> float:
-    return max((row["distinct_completions_mean"] for row in rows), default=0.0)
-
-
 def _curves(rows: list[Row], who: str, *, shown: list[str], over: str, largest: float) -> Drawn:
     points = [
         point(DISTINCT, row, "distinct_completions_mean", at=row[over], series=row["strategy"], n=row["answers_mean"])
         for row in rows
     ]
     title = over.replace("_", " ")
-    least, most = (mean(end(row["value"] for row in points)) for end in (min, max))
-    span = least if least == most else f"{least} to {most}"
+    ends = dict.fromkeys(mean(end(row["value"] for row in points)) for end in (min, max))
+    span = " to ".join(ends)
     label = f"{who}: distinct completions by {title}, {span} of {mean(max(row['n'] for row in points))} answers."
-    fields = {"series": "strategy", "at": title, "value": "distinct completions", "n": "answers"}
-    axes = Axes(x=title, y="distinct completions", ticks=sorted({row["at"] for row in points}), most=largest)
-    return span, curves(points, shown, axes, fields, label)
+    return span, curves(points, shown, Axes(x=title, y="distinct completions", most=largest, n="answers"), label)
 
 
 @of_extreme(lambda data: data["distinct_answers"], "distinct_completions_mean")
@@ -94,7 +89,6 @@ distinct_answers = Section(
     title="Distinct answers",
     intro="This is how many different completions one ask of all samples brings back, taken verbatim. A task of six "
     "labels needs six; the others are answers in other words, or answers that are no label.",
-    queries=("distinct_answers",),
     absent="No original wording was asked.",
     fill=_fill_distinct,
     finding=_most_distinct,
@@ -156,18 +150,17 @@ def _fill_formats(task: Task) -> None:
     of_marts = {_LANDED: task.scored, _TOTALS: task.of("answer_totals")}
     rows_of = {mart: keyed(rows, "model_id", "strategy") for mart, rows in of_marts.items()}
     lines = [
-        {"model_id": model, "strategy": strategy, "formats": rows}
-        | {mart: own.get((model, strategy)) for mart, own in rows_of.items()}
-        for (model, strategy), rows in groups.items()
+        {**rows[0], "formats": rows, **{mart: own.get(pair) for mart, own in rows_of.items()}}
+        for pair, rows in groups.items()
     ]
     task.table("What became of the answers", _BECAME, lines, is_open=True)
     of_variants = keyed(task.of("prompt_variants"), "model_id", "prompt_variant_id")
     worst = sorted(bad, key=lambda row: _invalid_rate([row]) or 0, reverse=True)[:WORST]
-    keys = [(row["model_id"], row["prompt_variant_id"]) for row in worst]
-    lines = [
-        {**row, "variant": variants.get(key[1]), _VARIANTS: of_variants.get(key)}
-        for row, key in zip(worst, keys, strict=True)
-    ]
+    lines = []
+    for row in worst:
+        variant = row["prompt_variant_id"]
+        own = of_variants.get((row["model_id"], variant))
+        lines.append({**row, "variant": variants.get(variant), _VARIANTS: own})
     task.table("Variants with the most invalid answers", _WORST, lines, n_heads=3)
 
 
@@ -213,14 +206,10 @@ _FIELDS = (
 )
 
 
-def _fill_fields(task: Task) -> None:
-    task.table("Fields", _FIELDS, task.rows, "fct_field_stability", n_heads=3, is_open=True, most=task.n_rows)
-
-
 @of_extreme(lambda data: [row for row in data["fields"] if row["field"] != ALL_FIELDS], "sensitivity")
 def _field_that_changes(most: Row, _: ReportData) -> str:
-    spread = ranged(*(most[f"sensitivity{end}"] for end in ("", "_low", "_high")))
-    return f"The field that changes most with the wording is {whose(most, 'field', 'model_id', 'task_id', 'strategy')}: {spread}"
+    field = whose(most, "field", "model_id", "task_id", "strategy")
+    return f"The field that changes most with the wording is {field}: {with_ends(most, 'sensitivity')}"
 
 
 fields = Section(
@@ -230,10 +219,10 @@ fields = Section(
     "under one wording, as the mean over wordings. Sensitivity is 0 where all wordings give one value, and 1 where each "
     "gives another. PSS is Krippendorff's alpha of the values over wordings, and over repetitions. all_fields is what "
     "stands in all of them together.",
-    queries=("fields",),
-    fill=_fill_fields,
+    fill=lambda task: task.table(
+        "Fields", _FIELDS, task.rows, "fct_field_stability", n_heads=3, is_open=True, most=task.n_rows
+    ),
     finding=_field_that_changes,
-    is_optional=True,
 )
 
 # missing answers: what the scorecard's measures would be, were they all N/A or all the commonest label
@@ -258,16 +247,12 @@ def bounded(row: Row) -> Iterator[MartColumn]:
     return (columns[name] for name in BOUNDED if row[f"{name}_{AS_NA}"] is not None)
 
 
-def _bound(of: Traced, end: str) -> Printed:
-    return of.measure(mart_columns(_LANDED)[f"{of.row['measure']}_{end}"])
-
-
 _MISSING = (
     *(MODEL, STRATEGY, words("Measure", "label")),
     Column("Unanswered asks", lambda of: of.row["n_unanswered"], is_figure=True),
-    Column("Without them", lambda of: of.measure(mart_columns(_LANDED)[of.row["measure"]]), is_figure=True),
-    Column("All N/A", lambda of: _bound(of, AS_NA), is_figure=True),
-    Column("All the commonest label", lambda of: _bound(of, AS_MODAL), is_figure=True),
+    Column("Without them", lambda of: of.measure(of.row["measure"]), is_figure=True),
+    Column("All N/A", lambda of: of.measure(f"{of.row['measure']}_{AS_NA}"), is_figure=True),
+    Column("All the commonest label", lambda of: of.measure(f"{of.row['measure']}_{AS_MODAL}"), is_figure=True),
 )
 
 
@@ -293,14 +278,9 @@ missing_answers = Section(
     rows=lambda data: lacking(data.scorecard),
     fill=_fill_missing,
     finding=_unanswered,
-    is_optional=True,
 )
 
 # costs: tokens, money, time and tries
-
-
-def _milliseconds(of: Traced, name: str) -> Cell:
-    return of.cell(name, milliseconds(of.row[name]))
 
 
 def _is_partly_priced(row: Row) -> bool:
@@ -314,7 +294,10 @@ def _cost(of: Traced, name: str) -> Cell:
 _TOOK = (
     *(MODEL, STRATEGY, counted("Answers", "n_answers"), counted("Prompt tokens", "prompt_tokens")),
     *(counted("Completion tokens", "completion_tokens"), figure("Cost", "cost_usd", _cost)),
-    *(figure("Latency, median", "latency_p50_ms", _milliseconds), figure("95 %", "latency_p95_ms", _milliseconds)),
+    *(
+        figure("Latency, median", "latency_p50_ms", Traced.milliseconds),
+        figure("95 %", "latency_p95_ms", Traced.milliseconds),
+    ),
     figure("Tries, mean", "attempts_mean", lambda of, name: of.number(name, 2)),
     *(counted("most", "attempts_max"), counted("Tried again", "n_retried"), counted("Errors", "n_error")),
 )
@@ -355,10 +338,9 @@ def _latencies(rows: list[Row], shown: list[str], task: str) -> Drawn:
     ]
     most = max(row["high"] for row in points)
     slowest = max(own, key=lambda row: row["latency_p50_ms"])
-    label = (
-        f"{task}: latency of {len(models)} models by strategy in milliseconds, median to 95th percentile; largest median "
-        f"{milliseconds(slowest['latency_p50_ms'])}, of {cut(slowest['model_id'], NAME)}."
-    )
+    largest = f"largest median {milliseconds(slowest['latency_p50_ms'])}, of {cut(slowest['model_id'], NAME)}"
+    span = "by strategy in milliseconds, median to 95th percentile"
+    label = f"{task}: latency of {len(models)} models {span}; {largest}."
     domain = (0.0, most * 1.05 or 1.0)
     return "median to 95th percentile", panels.ranges(points, shown, domain, "ms", label, of_what="strategy")
 

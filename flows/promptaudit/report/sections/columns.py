@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 from promptaudit.marts.comparison.result import VERDICTS
 from promptaudit.registry.mart_columns import compared_unit
 from promptaudit.report.blocks.blocks import MOST_ROWS, Table
 from promptaudit.report.blocks.cells import Cell, Printed, Traced
-from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.data import JudgingData
 from promptaudit.system.display.figures import ABSENT, NAME, chance, count, cut, in_unit, signed
 from promptaudit.system.display.variant_names import numbered
 from promptaudit.warehouse import Row
@@ -26,9 +28,9 @@ class Column:
     is_figure: bool = False
 
 
-def words(heading: str, name: str) -> Column:
-    """Makes a column of names or texts, printed as they are."""
-    return Column(heading, lambda of: of.row[name])
+def words(heading: str, name: str, otherwise: str | None = None) -> Column:
+    """Makes a column of names or texts, printed as they are. `otherwise` stands for one that is missing or empty."""
+    return Column(heading, lambda of: of.row[name] if otherwise is None else str(of.row[name] or otherwise))
 
 
 def figure(heading: str, name: str, kind: Callable[[Traced, str], Printed] = Traced.number) -> Column:
@@ -78,29 +80,23 @@ def table(
     caption: str,
     columns: Sequence[Column],
     rows: Sequence[Row],
-    mart: str | Callable[[Row], str] = "",
+    mart: str = "",
     *,
-    n_heads: int = 2,
-    is_open: bool = False,
-    note: str = "",
     most: int = MOST_ROWS,
+    **options: Any,
 ) -> Table:
-    """Makes a table of the first `most` rows, with a count of all rows.
+    """Makes a table of the first `most` rows, with a count of all rows. For the options see `Table`.
 
-    `mart` is the mart of the rows, or a function that gives the mart of each row. Rows without one have no columns of
-    named figures.
+    `mart` is the mart of the rows. Rows without one have no columns of named figures.
     """
-    mart_of = mart if callable(mart) else lambda _: mart
     n_until_figures = max((place for place, column in enumerate(columns, 1) if not column.is_figure), default=0)
     return Table(
         caption=caption,
         columns=tuple(column.heading for column in columns),
-        rows=[tuple(column.cell(Traced(mart_of(row), row)) for column in columns) for row in rows[:most]],
-        n_heads=n_heads,
+        rows=[tuple(column.cell(Traced(mart, row)) for column in columns) for row in rows[:most]],
         n_figures=len(columns) - n_until_figures,
-        is_open=is_open,
-        note=note,
         n_in_all=len(rows),
+        **{"n_heads": 2, **options},
     )
 
 
@@ -117,61 +113,48 @@ def wording(variant: Row | None, longest: int = LONG_WORDING) -> str:
 Key = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pivot:
-    """How rows of a mart become a table.
+def pivoted(
+    caption: str,
+    heads: Mapping[str, str],
+    rows: Sequence[Row],
+    cell: Callable[[Row], Printed],
+    *,
+    across: str = "model_id",
+    last: Mapping[str, Callable[[Key], Printed]] = MappingProxyType({}),
+    **options: Any,
+) -> Table:
+    """Makes a table in which the values of a column become columns. Reference models (`is_reference`) stand last.
 
     `heads` maps headings of the columns that name a line to the mart's columns.
 
     across: the column whose values become the table's columns. cell: prints one row. last: further columns after these,
-    printed from the key of a line.
+    printed from the key of a line. For the options see `Table`.
     """
-
-    caption: str
-    heads: Mapping[str, str]
-    cell: Callable[[Row], Printed]
-    file: str
-    across: str = "model_id"
-    last: Mapping[str, Callable[[Key], Printed]] = field(default_factory=dict)
-    note: str = ""
-    is_open: bool = True
-
-
-def pivoted(pivot: Pivot, rows: Sequence[Row]) -> Table:
-    """Makes the table of these rows. Reference models (`is_reference`) stand last."""
-    across = {row[pivot.across]: row.get("is_reference", False) for row in sorted(rows, key=_is_reference)}
+    references_last = sorted(rows, key=lambda row: bool(row.get("is_reference")))
+    names = {row[across]: row.get("is_reference", False) for row in references_last}
     lines: dict[Key, dict[str, Row]] = {}
     for row in rows:
-        lines.setdefault(tuple(row[name] for name in pivot.heads.values()), {})[row[pivot.across]] = row
-    headings = [cut(name, NAME) + (" (reference)" if is_reference else "") for name, is_reference in across.items()]
+        lines.setdefault(tuple(row[name] for name in heads.values()), {})[row[across]] = row
+    headings = [cut(name, NAME) + (" (reference)" if is_reference else "") for name, is_reference in names.items()]
+    cells = [
+        (*key, *(cell(own[name]) if name in own else "" for name in names), *(column(key) for column in last.values()))
+        for key, own in list(lines.items())[:MOST_ROWS]
+    ]
     return Table(
-        caption=pivot.caption,
-        columns=(*pivot.heads, *headings, *pivot.last),
-        rows=[
-            (
-                *key,
-                *(pivot.cell(own[name]) if name in own else "" for name in across),
-                *(column(key) for column in pivot.last.values()),
-            )
-            for key, own in list(lines.items())[:MOST_ROWS]
-        ],
-        n_heads=len(pivot.heads),
-        n_figures=len(across) + len(pivot.last),
-        is_open=pivot.is_open,
-        note=pivot.note,
+        caption=caption,
+        columns=(*heads, *headings, *last),
+        rows=cells,
+        n_heads=len(heads),
+        n_figures=len(names) + len(last),
         n_in_all=len(lines),
         has_traces=False,
-        file=pivot.file,
+        **{"is_open": True, **options},
     )
 
 
 def n_tasks(rows: Sequence[Row]) -> int:
     """Counts the tasks that rows are about."""
     return len({row["task_id"] for row in rows})
-
-
-def _is_reference(row: Row) -> bool:
-    return bool(row.get("is_reference"))
 
 
 COMPARED = "rpt_run_comparisons"
@@ -187,10 +170,10 @@ def difference(of: Traced, column: str) -> Cell:
     return of.cell(column, signed(of.row[column], compared_unit(of.row["measure"])))
 
 
-def around(of: Traced, stem: str = "difference") -> Printed:
+def around(of: Traced, stem: str) -> Printed:
     """Prints the interval of a difference; empty if an end is missing."""
     low, high = f"{stem}_low", f"{stem}_high"
-    if of.row[low] is None or of.row[high] is None:
+    if None in (of.row[low], of.row[high]):
         return ""
     return ("[", difference(of, low), ", ", difference(of, high), "]")
 
@@ -201,23 +184,16 @@ def gravest_first(rows: Sequence[Row]) -> list[Row]:
 
 
 COMPARED_NAMES = (
-    Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")),
-    MODEL,
-    words("Task", "task_id"),
-    STRATEGY,
-    words("Measure", "measure"),
+    *(Column("Verdict", lambda of: of.row["verdict"].replace("_", " ")), MODEL),
+    *(words("Task", "task_id"), STRATEGY, words("Measure", "measure")),
 )
 """The columns that say which measure a row is about, and how it came out."""
 
 
 def compared_figures(candidate: str = "Candidate") -> tuple[Column, ...]:
     """Makes the columns of both figures and their difference. `candidate` is the heading of the second figure."""
-    return (
-        figure("Base", "base", compared_figure),
-        figure(candidate, "candidate", compared_figure),
-        figure("Difference", "difference", difference),
-        figure("95 % interval", "difference", around),
-    )
+    figures = (figure("Base", "base", compared_figure), figure(candidate, "candidate", compared_figure))
+    return (*figures, figure("Difference", "difference", difference), figure("95 % interval", "difference", around))
 
 
 Q = figure("q", "q_value", lambda of, name: of.cell(name, chance(of.row[name])))

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.report.blocks.blocks import by, keyed
+from promptaudit.report.blocks.blocks import by, by_columns, keyed
 from promptaudit.report.blocks.cells import Part, Printed, Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.charts import samples as charts
@@ -17,7 +17,7 @@ from promptaudit.report.queries import N_BINS
 from promptaudit.report.sections.columns import MODEL, N_SAMPLES, STRATEGY, bounds, counted, figure, tally, words
 from promptaudit.report.sections.section import Chart, Drawn, Section, Task, point, who
 from promptaudit.report.sections.sensitivity import with_labels
-from promptaudit.report.sections.words import NO_CLASSES, class_of, ends, of_extreme, whose
+from promptaudit.report.sections.words import NO_CLASSES, class_of, ends, of_extreme, renamed, whose
 from promptaudit.system.display.figures import NAME, count, cut, number
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import figure_id
@@ -36,11 +36,8 @@ def _fill_classes(task: Task) -> None:
 
 
 def _bars(rows: list[Row], who: str) -> Drawn:
-    names = {"value": "consistency", "low": "consistency_low", "high": "consistency_high"}
-    drawn = [
-        {"name": row["gold_label"], **{end: row[name] for end, name in names.items()}}
-        for row in rows[: panels.MOST_BARS]
-    ]
+    names = {"name": "gold_label", "value": "consistency", "low": "consistency_low", "high": "consistency_high"}
+    drawn = [renamed(row, names) for row in rows[: panels.MOST_BARS]]
     some = "" if len(rows) == len(drawn) else f"the first {len(drawn)} of {len(rows)} classes"
     return some, panels.bars(drawn, f"{who}: consistency of {len(drawn)} classes; the figures are in the table below.")
 
@@ -55,7 +52,6 @@ consistency = Section(
     title="Consistency by class",
     intro="It is 1 where all samples of a class get the same labels over the wordings. Lines are 95 % intervals; a "
     "class of fewer than 20 samples has none.",
-    queries=("consistency",),
     of_labels=True,
     absent=NO_CLASSES,
     fill=_fill_classes,
@@ -158,12 +154,11 @@ def _fill_pairs(task: Task) -> None:
     for extreme in (each for each in EXTREMES if each in shown):
         rows = shown[extreme]
         first = rows[0]
-        own, steps = (
-            [row for row in task.of(name) if _is_of(row, first)] for name in ("sample_pairs", "pair_distances")
-        )
+        key = tuple(first[name] for name in _CLASS)
+        own, steps = (by_columns(task.of(name), *_CLASS).get(key, []) for name in ("sample_pairs", "pair_distances"))
         charts_of += _charts(first, own, steps, task.block.task_id)
         is_aside = extreme == EXTREMES[0] and bool(references) and first["model_id"] not in references
-        of_class = Traced("fct_consistency", classes[tuple(first[name] for name in _CLASS)])
+        of_class = Traced("fct_consistency", classes[key])
         task.block.notes.append(_note(Traced(SIMILARITIES, first), of_class, is_aside=is_aside, is_chosen=is_chosen))
         lines = [{**row, "place": _places(own)[row["sample_id"]]} for row in with_labels(rows)]
         lines.sort(key=lambda row: row["place"])
@@ -178,10 +173,6 @@ def runs(row: NDArray[np.float64]) -> list[tuple[int, int, float]]:
     shades = np.round(row * LEVELS)
     edges = [0, *(int(at) + 1 for at in np.flatnonzero(np.diff(shades))), len(row)]
     return [(start, end, float(shades[start]) / LEVELS) for start, end in itertools.pairwise(edges)]
-
-
-def _is_of(row: Row, first: Row) -> bool:
-    return all(row[name] == first[name] for name in _CLASS)
 
 
 def _places(own: list[Row]) -> dict[str, int]:
@@ -225,13 +216,8 @@ def _note(of: Traced, of_class: Traced, *, is_aside: bool, is_chosen: bool) -> P
     note: list[Part] = [which, of_class.number("consistency"), " over its ", of_class.count("n_samples"), " samples"]
     if of.row["n_samples"] < of_class.row["n_samples"]:
         note += ["; shown are ", of.count("n_samples"), ", chosen by a hash of the run's seed and their name"]
-    note += [
-        ". The mean over the ",
-        of.count("n_pairs"),
-        " pairs shown is ",
-        of.number("mean_similarity_of_pairs"),
-        ".",
-    ]
+    note += [". The mean over the ", of.count("n_pairs"), " pairs shown is "]
+    note += [of.number("mean_similarity_of_pairs"), "."]
     if is_aside:
         note.append(" Models that answer by chance, or with errors on purpose, are left aside.")
     return tuple(note)

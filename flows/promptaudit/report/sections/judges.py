@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from promptaudit.report.blocks.blocks import Disagreement, by
+from promptaudit.report.blocks.blocks import by
 from promptaudit.report.blocks.cells import Cell, Printed, Traced
-from promptaudit.report.data import ReportData
-from promptaudit.report.gather_judging import JudgingData
+from promptaudit.report.data import JudgingData, ReportData
 from promptaudit.report.queries import MOST_DISAGREEMENTS, MOST_REFERENCES
 from promptaudit.report.sections.columns import (
     MODEL,
@@ -66,13 +65,15 @@ def _rater_columns(judging: JudgingData) -> tuple[Column, ...]:
         *(counted("Raters", "n_raters"), counted("Answers rated", "n_rated")),
         figure("Agreement", "agreement_rate", Traced.percent),
         figure("Perfect agreement", "perfect_agreement_rate", Traced.percent),
-        *(Column("Cohen's κ", _cohen, is_figure=True), figure("Fleiss' κ", "fleiss_kappa", _kappa)),
-        counted("Distinct answers", "n_rated_distinct"),
-        Column("Cohen's κ, distinct", lambda of: _cohen(of, "cohen_kappa_distinct"), is_figure=True),
+        *(figure("Cohen's κ", "cohen_kappa", _cohen), figure("Fleiss' κ", "fleiss_kappa", _kappa)),
+        *(
+            counted("Distinct answers", "n_rated_distinct"),
+            figure("Cohen's κ, distinct", "cohen_kappa_distinct", _cohen),
+        ),
     )
 
 
-def _cohen(of: Traced, name: str = "cohen_kappa") -> Printed:
+def _cohen(of: Traced, name: str) -> Printed:
     return _kappa(of, name) if of.row["n_raters"] == _PAIR else "of two alone"
 
 
@@ -123,7 +124,6 @@ agreement = Section(
     rows=lambda data: data.judging.spreads,
     fill=_fill_agreement,
     finding=_who_agrees,
-    is_optional=True,
 )
 
 # judges of pairs: how often each model's answers are preferred to another's
@@ -146,10 +146,8 @@ preferences = Section(
     title="Preferred answers",
     intro="A judge compares each answer with another model's to the same prompt, in both orders; a tie counts half. Where the "
     "answer that stands first, or last, is preferred whichever it is, the order decides, and it is a tie.",
-    queries=("preferences",),
     fill=lambda task: task.table("Answers that are preferred", _PREFERRED, task.rows, "fct_preferences", is_open=True),
     finding=_preferred,
-    is_optional=True,
 )
 
 # answers that a rule and a judge see differently, with what both say of them
@@ -192,21 +190,22 @@ def _crossed(rows: list[Row]) -> list[Row]:
     return [crossed[key] for key in sorted(crossed)]
 
 
-def _disagreement(rows: list[Row], long: int) -> Disagreement:
+def _disagreement(rows: list[Row], long: int) -> Row:
+    # rulings as (method, ruling, reason); lines of the question, None: not recorded
     row = rows[0]
     models = cut(row["model_id"], 60) if row["n_models"] == 1 else f"{row['n_models']} models"
     n, variants = row["n_predictions"], row["n_variants"]
     times = "once" if n == 1 else f"{count(n)} times"
     templates = "one template" if variants == 1 else f"{count(variants)} templates"
-    return Disagreement(
-        sample_id=row["sample_id"],
-        rulings=tuple((each["scoring_method"], each["ruling"], _reason(each, long)) for each in rows[:MOST_METHODS]),
-        occurrence=f"said {times} by {models} under {templates}",
-        lines=None if row["input"] is None else paragraph(row["input"], long),
-        right_answers=_right_answers(row, long),
-        completion=cut(row["completion"] or "", long),
-        glimpse=cut(row["completion"] or "", 60),
-    )
+    return {
+        "sample_id": row["sample_id"],
+        "rulings": [(each["scoring_method"], each["ruling"], _reason(each, long)) for each in rows[:MOST_METHODS]],
+        "occurrence": f"said {times} by {models} under {templates}",
+        "lines": None if row["input"] is None else paragraph(row["input"], long),
+        "right_answers": _right_answers(row, long),
+        "completion": cut(row["completion"] or "", long),
+        "glimpse": cut(row["completion"] or "", 60),
+    }
 
 
 def _reason(row: Row, long: int) -> str:
@@ -243,5 +242,4 @@ disagreements = Section(
     rows=lambda data: data.judging.rulings,
     fill=_fill_disagreements,
     finding=_how_many_differ,
-    is_optional=True,
 )

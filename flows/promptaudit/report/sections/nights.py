@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
@@ -13,7 +13,7 @@ from promptaudit.marts.comparison.result import NEWS as MOVED
 from promptaudit.marts.comparison.result import VERDICTS
 from promptaudit.query.history.nights import DATED, NightMark, Nights, NightVerdict, differs, night_names
 from promptaudit.registry.mart_columns import ENDS, MartColumn, compared_unit, scorecard_columns
-from promptaudit.report.blocks.blocks import Block, DrawnSection, Panel, by
+from promptaudit.report.blocks.blocks import Block, DrawnSection, Panel, by, by_columns
 from promptaudit.report.blocks.cells import Printed, Traced, parts
 from promptaudit.report.charts import panels
 from promptaudit.report.data import ReportData
@@ -35,10 +35,11 @@ from promptaudit.report.sections.columns import (
     words,
 )
 from promptaudit.report.sections.section import Section, point
+from promptaudit.report.sections.words import with_ends
 from promptaudit.report.summary_causes import base_of, last_comparable
 from promptaudit.report.summary_worst import mart_of
 from promptaudit.system.display.compared import Compared
-from promptaudit.system.display.figures import ABSENT, NAME, count, cut, in_unit, ranged
+from promptaudit.system.display.figures import ABSENT, NAME, count, cut, in_unit
 from promptaudit.system.display.movement import why
 from promptaudit.warehouse import Row
 
@@ -53,9 +54,7 @@ def _size(of: Traced) -> Printed:
 
 
 _COLUMNS = (
-    words("Night", "night"),
-    MODEL,
-    words("Against normal nights", "against"),
+    *(words("Night", "night"), MODEL, words("Against normal nights", "against")),
     Column("Samples × variants × asks", _size, is_figure=True),
 )
 
@@ -106,10 +105,9 @@ def _fill_nights(section: DrawnSection, data: ReportData) -> None:
     shown = _chosen(groups)
     section.blocks = [_block(group, axes) for group in shown]
     if len(shown) < len(groups):
-        section.blocks[-1].notes.append(
-            f"{len(shown)} of {len(groups)} groups of up to {len(panels.SERIES)} models are drawn, those with findings "
-            "first; promptaudit history follows any of them."
-        )
+        some = f"{len(shown)} of {len(groups)} groups of up to {len(panels.SERIES)} models are drawn"
+        note = f"{some}, those with findings first; promptaudit history follows any of them."
+        section.blocks[-1].notes.append(note)
 
 
 def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
@@ -121,46 +119,43 @@ def _groups(figures: list[Row], nights: Nights) -> Iterator[Group]:
         key=lambda row: (newest_first[row.audit_run_id], row.measure, row.model_id),
     )
     room = len(panels.SERIES)
-    for task_id, of_task in sorted(by(figures, "task_id").items()):
-        for strategy, rows in sorted(by(of_task, "strategy").items()):
-            models = sorted(by(rows, "model_id").items())
-            for start in range(0, len(models), room):
-                own = dict(models[start : start + room])
-                yield Group(
-                    task_id=task_id,
-                    strategy=strategy,
-                    models=own,
-                    part=f"models {start + 1} to {start + len(own)} of {len(models)}" if len(models) > room else "",
-                    names=names,
-                    dates=dates,
-                    verdicts=[
-                        row
-                        for row in verdicts
-                        if (row.task_id, row.strategy) == (task_id, strategy) and row.model_id in own
-                    ],
-                    marks=[mark for mark in nights.marks if any(mark.is_of(model, task_id, strategy) for model in own)],
-                )
+    for (task_id, strategy), rows in sorted(by_columns(figures, "task_id", "strategy").items()):
+        models = sorted(by(rows, "model_id").items())
+        for start in range(0, len(models), room):
+            own = dict(models[start : start + room])
+            keys = {(model, task_id, strategy) for model in own}
+            yield Group(
+                task_id=task_id,
+                strategy=strategy,
+                models=own,
+                part=f"models {start + 1} to {start + len(own)} of {len(models)}" if len(models) > room else "",
+                names=names,
+                dates=dates,
+                verdicts=[row for row in verdicts if (row.model_id, row.task_id, row.strategy) in keys],
+                marks=[mark for mark in nights.marks if any(mark.is_of(*key) for key in keys)],
+            )
 
 
 def _chosen(groups: list[Group]) -> list[Group]:
     # groups with news come first, then the first models of each task and strategy; the order stays
-    places: dict[tuple[str, str], int] = {}
+    places: Counter[tuple[str, str]] = Counter()
     ranks = []
     for index, group in enumerate(groups):
         pair = (group.task_id, group.strategy)
-        places[pair] = places.get(pair, -1) + 1
         ranks.append((not group.news, places[pair], index))
+        places[pair] += 1
     return [groups[index] for index in sorted(rank[-1] for rank in sorted(ranks)[:MOST_BLOCKS])]
 
 
 def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     who = f"{cut(group.task_id, NAME // 2)} · {cut(group.strategy, NAME // 4)}"
-    block = Block(task_id=f"{who} · {group.part}" if group.part else who, findings=_findings_of(group))
+    block = Block(task_id=f"{who} · {group.part}" if group.part else who)
+    for row in group.news[:MOST_FINDINGS]:
+        reason = f"{cut(row.model_id, NAME)}: {cut(row.reason or 'no reason is recorded')}"
+        block.findings.append((f"{group.names[row.audit_run_id]}: {_news(row)}", reason))
     block.legend = tuple((colour, cut(model, 60)) for colour, model in zip(panels.SERIES, group.models, strict=False))
-    changed_runs = {run for run, _ in group.runs("changed")}
-    changed = [name for run, name in group.names.items() if run in changed_runs]
-    noted_runs = {mark.audit_run_id for mark in group.marks}
-    noted = [name for run, name in group.names.items() if run in noted_runs]
+    runs = {run for run, _ in group.runs("changed")}, {mark.audit_run_id for mark in group.marks}
+    changed, noted = ([name for run, name in group.names.items() if run in own] for own in runs)
     missing = []
     for measure in drawn_measures():
         column, name = measure.name, measure.label
@@ -173,7 +168,7 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
         if not drawn:
             missing.append(name)
             continue
-        last = "; ".join(f"{cut(model, 60)} {_ranged(rows[-1], column)}" for model, rows in group.models.items())
+        last = "; ".join(f"{cut(model, 60)} {with_ends(rows[-1], column)}" for model, rows in group.models.items())
         about = f"{who}{group.part and ', '}{group.part}: {name} over {len(group.names)} nights; the last of each model: {last}."
         picture = panels.nights(drawn, list(group.names.values()), axes[group.task_id, column], changed, about, noted)
         worse_end = "higher" if measure.direction == "lower" else "lower"
@@ -181,24 +176,13 @@ def _block(group: Group, axes: dict[tuple[str, str], panels.Domain]) -> Block:
     if missing:
         block.notes.append(f"No figure in these nights: {', '.join(missing)}.")
     if len(group.news) > MOST_FINDINGS:
-        block.notes.append(
-            f"The newest {MOST_FINDINGS} of {len(group.news)} findings are told; promptaudit history has the rest."
-        )
+        some = f"The newest {MOST_FINDINGS} of {len(group.news)} findings are told"
+        block.notes.append(f"{some}; promptaudit history has the rest.")
     # every figure that is drawn, the newest night first
     known = {name for rows in group.models.values() for row in rows for name in row}
     measures = [figure(own.label, own.name, Traced.ranged) for own in drawn_measures() if own.name in known]
     block.tables.append(table("Night by night", [*_COLUMNS, *measures], _lines(group), "rpt_audit", most=MOST_ROWS))
     return block
-
-
-def _findings_of(group: Group) -> list[tuple[str, str]]:
-    return [
-        (
-            f"{group.names[row.audit_run_id]}: {_news(row)}",
-            f"{cut(row.model_id, NAME)}: {cut(row.reason or 'no reason is recorded')}",
-        )
-        for row in group.news[:MOST_FINDINGS]
-    ]
 
 
 def _news(row: NightVerdict) -> str:
@@ -215,18 +199,11 @@ def _lines(group: Group) -> list[Row]:
             changes = "" if before is None else differs(before, row)
             words = [f"not of the same: {changes}"] if changes else []
             words += [_news(own) for own in group.news if (own.audit_run_id, own.model_id) == (run, model)]
-            words += [
-                cut(mark.mark, NAME)
-                for mark in group.marks
-                if mark.audit_run_id == run and mark.is_of(model, group.task_id, group.strategy)
-            ]
+            marks = [mark for mark in group.marks if mark.audit_run_id == run]
+            words += [cut(mark.mark, NAME) for mark in marks if mark.is_of(model, group.task_id, group.strategy)]
             quiet = "nothing regressed or changed" if (run, model) in compared else ABSENT
             lines.append({**row, "night": group.dates[run], "against": "; ".join(words) or quiet})
     return sorted(lines, key=lambda row: -places[row["audit_run_id"]])  # models keep their order within a night
-
-
-def _ranged(row: Row, column: str) -> str:
-    return ranged(row[column], row[f"{column}_low"], row[f"{column}_high"])
 
 
 def _nights_with_news(data: ReportData) -> str:
@@ -286,19 +263,11 @@ def points(
             continue
         is_next = last is not None and places[run] == places[last["audit_run_id"]] + 1
         is_joined = is_next and last is not None and not differs(last, row)
-        out.append(
-            point(
-                "rpt_audit",
-                row,
-                column,
-                night=names[run],
-                series=series,
-                model=cut(row["model_id"], 60),
-                segment=out[-1]["segment"] if is_joined else f"{series} {len(out)}",
-                is_marked=(run, row["model_id"]) in worse,
-                **dict(zip(("normal_low", "normal_high"), bands.get((run, row["model_id"]), ()), strict=False)),
-            )
-        )
+        own = {"night": names[run], "series": series, "model": cut(row["model_id"], 60)}
+        own["segment"] = out[-1]["segment"] if is_joined else f"{series} {len(out)}"
+        own["is_marked"] = (run, row["model_id"]) in worse
+        own |= zip(("normal_low", "normal_high"), bands.get((run, row["model_id"]), ()), strict=False)
+        out.append(point("rpt_audit", row, column, **own))
         last = row
     n_of_segment = Counter(drawn["segment"] for drawn in out)
     return [{**drawn, "is_alone": n_of_segment[drawn["segment"]] == 1} for drawn in out]
@@ -317,7 +286,6 @@ nights = Section(
     ),
     whole=_fill_nights,
     finding=_nights_with_news,
-    is_optional=True,
 )
 
 # what changed: this run against the runs that it was compared with
@@ -350,9 +318,7 @@ def counts_of(rows: Sequence[Row]) -> str:
 
 def _findings_with_reasons(news: list[Row]) -> list[tuple[str, str]]:
     # measures with one reason share a finding, the gravest first
-    by_reason: dict[str, list[Row]] = {}
-    for row in news:
-        by_reason.setdefault(why(Compared.of(row)) or "no reason is recorded", []).append(row)
+    by_reason = by([{**row, "why": why(Compared.of(row)) or "no reason is recorded"} for row in news], "why")
     findings = []
     for reason, rows in list(by_reason.items())[:MOST_FINDINGS]:
         more = f"; and {len(rows) - MOST_TOGETHER} more" if len(rows) > MOST_TOGETHER else ""
@@ -380,7 +346,6 @@ run_changes = Section(
     "explains. q says how often chance alone would show as much in any of the figures.",
     whole=_fill_changes,
     finding=_against_first,
-    is_optional=True,
 )
 
 # the gate: the rules of the audit's card, checked against the run at any age
@@ -402,16 +367,12 @@ def _fill_gate(section: DrawnSection, data: ReportData) -> None:
     lines = []
     for result in sorted(data.gate.rules, key=lambda result: order.index(result.outcome)):
         shown, n_more = shown_rows(result)
-        reasons = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
-        more = [f"and {n_more} more"] if n_more else []
-        rule = {"outcome": NAMED[result.outcome].capitalize(), "rule": cut(result.rule, LONGEST)}
-        found = {"found": "; ".join([*_cut(reasons), *more]), "look_closer": "; ".join(_cut(result.look_closer))}
-        lines.append(rule | found)
+        found = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
+        found += [f"and {n_more} more"] if n_more else []
+        line = {"rule": [result.rule], "found": found, "look_closer": result.look_closer}
+        texts = {name: "; ".join(cut(text, LONGEST) for text in own) for name, own in line.items()}
+        lines.append({"outcome": NAMED[result.outcome].capitalize(), **texts})
     section.add().tables.append(table("Rules of the gate", _RULES, lines, is_open=True))
-
-
-def _cut(texts: Iterable[str]) -> list[str]:
-    return [cut(text, LONGEST) for text in texts]
 
 
 gate_rules = Section(
@@ -421,7 +382,6 @@ gate_rules = Section(
     "figure does not pass. What people accepted or pinned since then counts; the run's age does not.",
     whole=_fill_gate,
     finding=lambda data: data.summary.outcome.reason.rstrip("."),
-    is_optional=True,
 )
 
 # the format gate: the checks that failed, and the variants that break their format
@@ -441,10 +401,7 @@ def _fill_formats(section: DrawnSection, data: ReportData) -> None:
         block.links.append((link, "What was expected of the formats, by Great Expectations"))
     if n_failed:
         checks = (
-            *(
-                Column("Model", lambda of: of.row["model_id"] or "all"),
-                Column("Task", lambda of: of.row["task_id"] or "all"),
-            ),
+            *(words("Model", "model_id", "all"), words("Task", "task_id", "all")),
             Column("Strategy", lambda of: _of_variant(of.row, variants, lambda row: row["strategy"])),
             Column("Variant", lambda of: _of_variant(of.row, variants, variant_number)),
             *(words("Check", "expectation"), Column("Found", lambda of: cut(of.row["reason"] or ""))),

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 from promptaudit.system.display.figures import count, cut, number, ranged, share, share_interval
 from promptaudit.warehouse import Row
 
-Finding = Literal[
-    "unmeasured", "none", "only_judge", "more", "undecided", "stays", "little", "part", "most", "judge_errs"
-]
-
-FINDINGS: dict[Finding, str] = {
+FINDINGS = {
     "most": "Most of the spread is the rule's",
     "part": "Part of the spread is the rule's",
     "little": "Most of the spread stays under the judge",
@@ -30,39 +23,21 @@ HALF = 0.5  # of the spread: above it "most"
 _NEEDED = ("spread_rule", "spread_rule_low", "spread_judge", "spread_judge_low", "difference_low", "difference_high")
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The figures that decide, rule less judge: rectified if rulings of people verify the judge, else plain."""
+def compared(row: Row) -> Row | None:
+    """Picks the figures of a row of rpt_rule_against_judge that decide, rule less judge; None if an interval is missing.
 
-    spread_judge: float
-    spread_judge_low: float
-    difference_low: float
-    difference_high: float
-    share: float | None
-    share_low: float | None
-    share_high: float | None
-    is_rectified: bool
-
-
-def compared(row: Row) -> Compared | None:
-    """Picks the figures of a row of rpt_rule_against_judge that decide; None if an interval is missing."""
+    They are rectified if rulings of people verify the judge, which `is_rectified` says, else plain.
+    """
     if any(row[name] is None for name in _NEEDED):  # of a graded rule too, which is on another scale
         return None
     is_rectified = row["judge_state"] == VERIFIED and row["difference_rectified_low"] is not None
-    end = "_rectified" if is_rectified else ""
-    return Compared(
-        spread_judge=row[f"spread_judge{end}"],
-        spread_judge_low=row[f"spread_judge{end}_low"],
-        difference_low=row[f"difference{end}_low"],
-        difference_high=row[f"difference{end}_high"],
-        share=row[f"share_removed{end}"],
-        share_low=row[f"share_removed{end}_low"],
-        share_high=row[f"share_removed{end}_high"],
-        is_rectified=is_rectified,
-    )
+    method = "_rectified" if is_rectified else ""
+    stems = ("spread_judge", "difference", "share_removed")
+    figures = {f"{stem}{end}": row.get(f"{stem}{method}{end}") for stem in stems for end in ("", "_low", "_high")}
+    return {**figures, "is_rectified": is_rectified}
 
 
-def finding(row: Row) -> Finding:
+def finding(row: Row) -> str:
     """Decides what a row of rpt_rule_against_judge shows at 95 %.
 
     A spread is shown if the lower bound of the corrected spread is above 0, a difference if its interval excludes 0.
@@ -77,23 +52,18 @@ def finding(row: Row) -> Finding:
     figures = compared(row)
     if figures is None:
         return "unmeasured"
-    is_rules, is_judges = row["spread_rule_low"] > 0, figures.spread_judge_low > 0
+    is_rules, is_judges = row["spread_rule_low"] > 0, figures["spread_judge_low"] > 0
+    low, high = figures["share_removed_low"], figures["share_removed_high"]
     if not is_rules:
-        return "only_judge" if is_judges or figures.difference_high < 0 else "none"
-    if figures.difference_high < 0:
+        return "only_judge" if is_judges or figures["difference_high"] < 0 else "none"
+    if figures["difference_high"] < 0:
         return "more"
-    if figures.difference_low <= 0 or figures.share_low is None or figures.share_high is None:
-        return "stays" if is_judges and figures.share_high is not None and figures.share_high < HALF else "undecided"
+    if figures["difference_low"] <= 0 or low is None or high is None:
+        return "stays" if is_judges and high is not None and high < HALF else "undecided"
     errs = errors_on_controls(row)
-    if not figures.is_rectified and errs is not None and errs >= figures.share_low:
+    if not figures["is_rectified"] and errs is not None and errs >= low:
         return "judge_errs"
-    return _how_much(figures.share_low, figures.share_high)
-
-
-def _how_much(low: float, high: float) -> Finding:
-    if low > HALF:
-        return "most"
-    return "little" if high < HALF else "part"
+    return "most" if low > HALF else "little" if high < HALF else "part"
 
 
 def findings(rows: list[Row]) -> list[tuple[str, str]]:
@@ -102,7 +72,7 @@ def findings(rows: list[Row]) -> list[tuple[str, str]]:
     The rule stands beside a model if a task has several rules, and the judges if they differ between models.
     """
     is_one_rule, all_judges = len({row["rule"] for row in rows}) == 1, {row["judge"] for row in rows}
-    by_finding: dict[Finding, dict[tuple[str, str], list[str]]] = {}
+    by_finding: dict[str, dict[tuple[str, str], list[str]]] = {}
     for row in rows:
         of_finding = by_finding.setdefault(finding(row), {})
         of_finding.setdefault((row["model_id"], row["rule"]), []).append(row["judge"])
@@ -136,8 +106,12 @@ def conclusion(row: Row) -> str:
     figures, shows = compared(row), finding(row)
     if figures is None:
         return why_unmeasured(row)
-    by_rule, by_judge = number(row["spread_rule"]), number(figures.spread_judge)
-    removed = f"the judge removes {share(figures.share)} of it {share_interval(figures.share_low, figures.share_high)}"
+    by_rule, by_judge = number(row["spread_rule"]), number(figures["spread_judge"])
+    around = share_interval(figures["share_removed_low"], figures["share_removed_high"])
+    removed = f"the judge removes {share(figures['share_removed'])} of it {around}"
+    difference = ranged(
+        row["spread_rule"] - figures["spread_judge"], figures["difference_low"], figures["difference_high"]
+    )
     both = f"{by_rule} under the rule, {by_judge} under the judge"
     sentence = {
         "none": "No effect of the templates is shown: the spread may be 0 under the rule (at most "
@@ -145,8 +119,7 @@ def conclusion(row: Row) -> str:
         "only_judge": f"The judge sees a spread of {by_judge} where the rule's may be 0.",
         "more": f"The judge sees more spread than the rule: {both}.",
         "undecided": f"The rule shows a spread of {by_rule}; these answers do not tell how much of it stays under the judge.",
-        "stays": f"The spread stays under the judge: {both}, a difference that may be 0: "
-        f"{ranged(row['spread_rule'] - figures.spread_judge, figures.difference_low, figures.difference_high)}.",
+        "stays": f"The spread stays under the judge: {both}, a difference that may be 0: {difference}.",
         "little": f"Most of the spread stays under the judge: {both}; {removed}.",
         "part": f"Part of the spread is the rule's: {both}; {removed}.",
         "most": f"Most of the spread is the rule's: {both}; {removed}.",

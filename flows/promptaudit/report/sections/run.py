@@ -20,9 +20,8 @@ Fact = tuple[str, str]
 def line(data: ReportData) -> str:
     """Names the run, its start and its seal, as the heading of what made it."""
     seal = data.run.get("seal")
-    return f"{data.run['audit_run_id'][:12]} of {when(data.run['started_at'])}" + (
-        f", seal {seal[:12]}" if seal else ""
-    )
+    sealed = f", seal {seal[:12]}" if seal else ""
+    return f"{data.run['audit_run_id'][:12]} of {when(data.run['started_at'])}{sealed}"
 
 
 def facts(data: ReportData) -> list[Fact]:
@@ -31,6 +30,7 @@ def facts(data: ReportData) -> list[Fact]:
     planned, landed, errors = (
         sum(row[name] or 0 for row in data.scorecard) for name in ("n_planned", "n_landed", "n_error")
     )
+    n_priced = sum(row["cost_usd"] is not None for row in data.scorecard)
     commit = run["code_commit"] or "not a checkout"
     if run["code_commit"]:
         commit += " with uncommitted changes" if run["is_code_dirty"] else ", clean"
@@ -44,7 +44,7 @@ def facts(data: ReportData) -> list[Fact]:
         ("Answers planned", count(planned)),
         ("Answers landed", f"{count(landed)}, of which {count(errors)} ended in an error"),
         ("Answers missing", count(planned - landed)),
-        ("Cost", cost(data.scorecard)),
+        ("Cost", _cost(data.scorecard) + (", where prices are known" if 0 < n_priced < len(data.scorecard) else "")),
         *_judging(data.judging.judges),
         ("Fingerprint of the cards", run["fingerprint"]),
         ("Fingerprint of the plan", run["plan_fingerprint"]),
@@ -61,47 +61,31 @@ def _judging(judges: list[Row]) -> list[Fact]:
     if not judges:
         return []
     settled, unread = (sum(row[name] or 0 for row in judges) for name in ("n_rulings", "n_unreadable"))
-    known = [row["cost_usd"] for row in judges if row["cost_usd"] is not None]
-    return [
-        ("Rulings of judges", f"{count(settled)}, of which {count(unread)} could not be read"),
-        ("Cost of judges", usd(sum(known)) if known else f"{ABSENT} (no price is known)"),
-    ]
+    rulings = f"{count(settled)}, of which {count(unread)} could not be read"
+    return [("Rulings of judges", rulings), ("Cost of judges", _cost(judges))]
 
 
-def cost(scorecard: list[Row]) -> str:
-    """Sums up what the run cost, as far as prices are known."""
-    known = [row["cost_usd"] for row in scorecard if row["cost_usd"] is not None]
-    if not known:
-        return f"{ABSENT} (no price is known)"
-    some = "" if len(known) == len(scorecard) else ", where prices are known"
-    return usd(sum(known)) + some
+def _cost(rows: list[Row]) -> str:
+    known = [row["cost_usd"] for row in rows if row["cost_usd"] is not None]
+    return usd(sum(known)) if known else f"{ABSENT} (no price is known)"
 
 
 _MODELS = (
-    words("Model", "model_id"),
-    words("Engine", "engine"),
-    words("Asked for", "model"),
+    *(words("Model", "model_id"), words("Engine", "engine"), words("Asked for", "model")),
     Column("Input, USD a million tokens", lambda of: price(of.row["input_usd_per_mtok"])),
-    Column("Output", lambda of: price(of.row["output_usd_per_mtok"])),
-    words("Fingerprint", "fingerprint"),
+    *(Column("Output", lambda of: price(of.row["output_usd_per_mtok"])), words("Fingerprint", "fingerprint")),
 )
 _JUDGES = (
-    words("Judge", "judge_id"),
-    Column("Model", lambda of: _judge_model(of.row)),
-    Column("Fingerprint", lambda of: of.row["judge_key"][:16]),
-    tally("Repetitions", "repetitions"),
-    tally("Replies", "n_replies"),
-    tally("Rulings", "n_rulings"),
-    tally("Unreadable", "n_unreadable"),
+    *(words("Judge", "judge_id"), Column("Model", lambda of: _judge_model(of.row))),
+    *(Column("Fingerprint", lambda of: of.row["judge_key"][:16]), tally("Repetitions", "repetitions")),
+    *(tally("Replies", "n_replies"), tally("Rulings", "n_rulings"), tally("Unreadable", "n_unreadable")),
 )
 
 
 def tables(data: ReportData) -> list[Table]:
     """Makes the tables of cards, libraries and files behind the run."""
     tasks = (
-        words("Task", "task_id"),
-        words("Kind", "kind"),
-        words("Level", "level"),
+        *(words("Task", "task_id"), words("Kind", "kind"), words("Level", "level")),
         Column("Labels", lambda of: cut(", ".join((of.row["labels"] or [])[:50]))),
         Column("Instruction", lambda of: cut(of.row["instruction"] or ABSENT, data.texts.long)),
         words("Fingerprint", "fingerprint"),
@@ -269,12 +253,6 @@ SCORING = (
         "Perfect agreement is the share of answers on which all say the same.",
         "Cohen 1960, Fleiss 1971",
     ),
-)
-CONVENTIONS = (
-    "A dash is a figure that does not exist, never a zero. Brackets hold 95 % intervals. N/A is an answer that "
-    "could not be read. "
-    "A missing answer is never a wrong one. Every figure here stands in the published warehouse's schema marts: "
-    'promptaudit sql "select * from marts.rpt_audit".'
 )
 TRACING = (
     "The name in small type behind the figures is that of their row in the marts. promptaudit trace NAME "

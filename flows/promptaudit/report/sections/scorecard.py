@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from promptaudit.query.history.nights import differs
 from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, Table, by, keyed
-from promptaudit.report.blocks.cells import Cell, Printed, Traced
+from promptaudit.report.blocks.blocks import DrawnSection, Heat, HeatCell, HeatLine, Table, by, by_columns, keyed
+from promptaudit.report.blocks.cells import Printed, Traced
 from promptaudit.report.data import ReportData
-from promptaudit.report.sections.columns import Pivot, n_tasks, pivoted
+from promptaudit.report.sections.columns import n_tasks, pivoted
 from promptaudit.report.sections.section import Section
 from promptaudit.report.sections.words import known_rows, means_of
 from promptaudit.report.summary_causes import last_comparable
@@ -30,6 +29,7 @@ MANY_TASKS = 6  # are not all in sight at once
 NO_FIGURE = "No task was asked under two prompt variants, so nothing tells how far answers depend on them."
 SHADES = {"sensitivity": (0.05, 0.1, 0.2, 0.35, 0.6), "accuracy_std_corrected": (0.01, 0.02, 0.04, 0.08, 0.16)}
 """The figures from which each shade beyond the first is used."""
+LABELS = {"accuracy_std_corrected": "Corrected spread of accuracy between templates"}
 MEANS = {
     "sensitivity": "0: every {word} gives a sample the same label, or none. Brackets are 95 % intervals.",
     "accuracy_std_corrected": "0: accuracy is the same under every template. Brackets are 95 % intervals.",
@@ -84,10 +84,8 @@ def _drawn(
     has_strategies = len({other for _, other in kept}) > 1 or beside != "strategy"
     drawn, task = [], None
     for task_id, other in kept:
-        cells = tuple(
-            _heat_cell(by_key.get((model, task_id, other)), before.get((model, task_id, other)), mart, column, steps)
-            for model in models
-        )
+        keys = [(model, task_id, other) for model in models]
+        cells = tuple(_heat_cell(by_key.get(key), before.get(key), mart, column, steps) for key in keys)
         heading = task_id if has_strategies and task_id != task else None
         drawn.append(HeatLine(name=other if has_strategies else task_id, heading=heading, cells=cells))
         task = task_id
@@ -107,16 +105,10 @@ def _drawn(
     if len(models) < len(everyone):
         notes.append(f"{len(models)} of {len(everyone)} models are shown; promptaudit sql has the others.")
     if len(kept) < len(lines):
-        notes.append(
-            f"The {len(kept)} lines of {len(lines)} that depend most on the {word}; promptaudit sql has the others."
-        )
-    label = (
-        mart_columns("rpt_audit")[column].label
-        if mart == "rpt_audit"
-        else "Corrected spread of accuracy between templates"
-    )
+        some = f"The {len(kept)} lines of {len(lines)} that depend most on the {word}"
+        notes.append(f"{some}; promptaudit sql has the others.")
     return Heat(
-        label=label,
+        label=LABELS.get(column) or mart_columns(mart)[column].label,
         beside="with its 95 % interval" + (" and the figure of the last comparable night" if has_before else ""),
         columns=tuple((model, "reference" if model in references else "") for model in models),
         lines=tuple(drawn),
@@ -176,33 +168,25 @@ def _across(section: DrawnSection, data: ReportData) -> None:
     if len({row["model_id"] for row in rows}) == 1:
         block.tables.append(_of_one_model(rows))
     else:
-        block.tables += [pivoted(_pivot(measure, own), own) for measure, own in by(rows, "measure").items()]
+        block.tables += [_of_measure(measure, own) for measure, own in by(rows, "measure").items()]
 
 
 def _of_one_model(rows: Sequence[Row]) -> Table:
     labelled = [{**row, "label": _label(row["measure"]), "is_reference": False} for row in rows]
     caption = f"Measures of {cut(rows[0]['model_id'], NAME)}, ± standard deviation"
     note = " ".join(filter(None, (_best(rows), _unread(rows))))
-    return pivoted(
-        Pivot(caption=caption, heads=_HEADS, across="label", cell=_cell, file="measures", note=note), labelled
-    )
+    return pivoted(caption, _HEADS, labelled, _cell, across="label", file="measures", note=note)
 
 
 def _label(measure: str) -> str:
     return mart_columns("rpt_audit")[measure].label
 
 
-def _pivot(measure: str, rows: Sequence[Row]) -> Pivot:
+def _of_measure(measure: str, rows: Sequence[Row]) -> Table:
     has_std = any(row["value_std"] is not None for row in rows)
-    spread = ", ± standard deviation" if has_std else ""
-    return Pivot(
-        caption=f"{_label(measure)}{spread}; {rows[0]['direction']} is better",
-        heads=_HEADS,
-        cell=_cell,
-        file=measure,
-        note=_note(rows),
-        is_open=has_std,  # PSS has a section across tasks of its own
-    )
+    caption = f"{_label(measure)}{', ± standard deviation' if has_std else ''}; {rows[0]['direction']} is better"
+    # PSS has a section across tasks of its own
+    return pivoted(caption, _HEADS, rows, _cell, file=measure, note=_note(rows), is_open=has_std)
 
 
 def _note(rows: Sequence[Row]) -> str:
@@ -217,18 +201,15 @@ def _best(rows: Sequence[Row]) -> str:
         return ""
     sets = sorted({name for row in rows for name in row["best_of_sets"]})
     of_sets = " and ".join(f"of {cut(name, NAME)}" for name in sets) or "of all models"
-    return (
-        f"The best of each task, over models and strategies, {of_sets} is in bold; several are where figures are equal."
-    )
+    of_each = f"The best of each task, over models and strategies, {of_sets} is in bold"
+    return f"{of_each}; several are where figures are equal."
 
 
 def _of_other_numbers(rows: Sequence[Row]) -> str:
     # sensitivity grows with the number of wordings, so a task has no best if models had different numbers
     tasks = by([row for row in rows if not row["is_reference"]], "task_id")
-    if not rows[0]["measure"].startswith("sensitivity") or not any(
-        len({row["n_variants_measured"] for row in task}) > 1 and not any(map(_is_best, task))
-        for task in tasks.values()
-    ):
+    apart = [task for task in tasks.values() if len({row["n_variants_measured"] for row in task}) > 1]
+    if not rows[0]["measure"].startswith("sensitivity") or all(any(map(_is_best, task)) for task in apart):
         return ""
     return "A task has no best where it was measured with different numbers of wordings, since sensitivity grows with them."
 
@@ -272,9 +253,9 @@ def _most_sensitive(data: ReportData) -> str:
     if len(means) < 2:  # noqa: PLR2004 - one task is the least and the most sensitive
         return ""
     least, most = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
+    of_least = f"{cut(least, NAME)} the least, {number(means[least])}"
     return (
-        f"{cut(most, NAME)} is the most sensitive of {len(means)} tasks, {number(means[most])} on average, "
-        f"{cut(least, NAME)} the least, {number(means[least])}"
+        f"{cut(most, NAME)} is the most sensitive of {len(means)} tasks, {number(means[most])} on average, {of_least}"
     )
 
 
@@ -285,7 +266,6 @@ measures_across_tasks = Section(
     queries=("correlation_across_tasks", "measures_across_tasks"),
     whole=_across,
     finding=_most_sensitive,
-    is_optional=True,
 )
 
 # the samples that waver most, with their answers
@@ -295,73 +275,37 @@ MOST_LABELS = 8
 _ANSWERS = ("task_id", "sample_id", "model_id", "strategy")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """One model's and strategy's answers to a sample: labels as (label or None for N/A, count, share), and examples."""
-
-    model_id: str
-    strategy: str
-    sensitivity: Cell
-    labels: list[tuple[str | None, str, float]]
-    n_more_labels: int
-    examples: list[tuple[str, str]]  # completion, count
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """One of the most sensitive samples."""
-
-    task_id: str
-    sample_id: str
-    gold_label: str | None
-    sensitivity: str
-    lines: list[str] | None  # of the input; None: not recorded
-    groups: list[Answers]
-    n_more_groups: int
-    is_left_out: bool  # its texts
-
-
-def samples(data: ReportData) -> list[Sample]:
+def samples(data: ReportData) -> list[Row]:
     """Lists the samples whose labels depend most on the wording, by the mean over strategies and models.
 
-    Models that answer by chance or err on purpose are left out of that mean if there is another model.
+    Models that answer by chance or err on purpose are left out of that mean if there is another model. Each has
+    `groups`, one for each model and strategy: labels as (label or None for N/A, count, share), and examples as
+    (completion, count). `lines` are those of the input; None: not recorded.
     """
-    labels, examples = _by_answers(data.top_labels), _by_answers(data.top_examples)
-    groups: dict[tuple[str, str], list[Answers]] = {}
+    labels, examples = (by_columns(rows, *_ANSWERS) for rows in (data.top_labels, data.top_examples))
+    groups: dict[tuple[str, str], list[Row]] = {}
     for key, row in keyed(data.top_sensitivities, *_ANSWERS).items():
-        own = labels.get(key, [])
+        own, said = labels.get(key, []), examples.get(key, [])
         n = sum(label["n"] for label in own)
-        completions = [] if data.texts.of(row["task_id"]) == "none" else examples.get(key, [])
-        answers = Answers(
-            model_id=row["model_id"],
-            strategy=row["strategy"],
-            sensitivity=Traced("fct_sensitivity", row).number("sensitivity"),
-            labels=[(label["label"], count(label["n"]), label["n"] / n) for label in own[:MOST_LABELS]],
-            n_more_labels=max(0, len(own) - MOST_LABELS),
-            examples=[(cut(each["completion"] or "", data.texts.long), count(each["n"])) for each in completions],
-        )
-        groups.setdefault((row["task_id"], row["sample_id"]), []).append(answers)
+        answers = {
+            "sensitivity": Traced("fct_sensitivity", row).number("sensitivity"),
+            "labels": [(label["label"], count(label["n"]), label["n"] / n) for label in own[:MOST_LABELS]],
+            "n_more_labels": max(0, len(own) - MOST_LABELS),
+            "examples": [(cut(each["completion"] or "", data.texts.long), count(each["n"])) for each in said],
+        }
+        groups.setdefault((row["task_id"], row["sample_id"]), []).append({**row, **answers})
     return [_sample(data, row, groups.get((row["task_id"], row["sample_id"]), [])) for row in data.top]
 
 
-def _by_answers(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in _ANSWERS), []).append(row)
-    return groups
-
-
-def _sample(data: ReportData, row: Row, groups: list[Answers]) -> Sample:
-    return Sample(
-        task_id=row["task_id"],
-        sample_id=row["sample_id"],
-        gold_label=row["gold_label"],
-        sensitivity=number(row["sensitivity"]),
-        lines=None if row["input"] is None else paragraph(row["input"], data.texts.long),
-        groups=groups[:MOST_GROUPS],
-        n_more_groups=max(0, len(groups) - MOST_GROUPS),
-        is_left_out=data.texts.of(row["task_id"]) == "none",
-    )
+def _sample(data: ReportData, row: Row, groups: list[Row]) -> Row:
+    return {
+        **row,
+        "sensitivity": number(row["sensitivity"]),
+        "lines": None if row["input"] is None else paragraph(row["input"], data.texts.long),
+        "groups": groups[:MOST_GROUPS],
+        "n_more_groups": max(0, len(groups) - MOST_GROUPS),
+        "is_left_out": data.texts.of(row["task_id"]) == "none",
+    }
 
 
 def samples_finding(data: ReportData) -> str:

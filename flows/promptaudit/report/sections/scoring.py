@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from promptaudit.report.blocks.blocks import Comparison, DrawnSection, Figure, Panel, Table
+from promptaudit.report.blocks.blocks import DrawnSection, Panel, Table, keyed
 from promptaudit.report.blocks.cells import Cell, Printed, Traced, parts
 from promptaudit.report.charts import panels
-from promptaudit.report.data import ReportData
-from promptaudit.report.gather_judging import is_judge, is_rule
+from promptaudit.report.data import ReportData, is_judge, is_rule
 from promptaudit.report.sections.columns import (
     MODEL,
     Column,
     Key,
-    Pivot,
     bounds,
     counted,
     figure,
@@ -27,18 +24,14 @@ from promptaudit.report.sections.columns import (
 )
 from promptaudit.report.sections.rule_against_judge import VERIFIED, conclusion, findings, why_no_share
 from promptaudit.report.sections.run import options_of_import
-from promptaudit.report.sections.section import Section, Task, point
-from promptaudit.report.sections.words import ends, known_rows, whose
-from promptaudit.system.display.figures import ABSENT, count, cut, number, ranged, signed
+from promptaudit.report.sections.section import Section, Task, note_some, point
+from promptaudit.report.sections.words import ends, known_rows, whose, with_ends
+from promptaudit.system.display.figures import ABSENT, count, cut, number, signed
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import row_id
 
-ACROSS, SPREADS, RANKINGS, AGREEMENTS = (
-    "rpt_scoring_across_tasks",
-    "fct_scoring_sensitivity",
-    "fct_ranking_consistency",
-    "fct_judge_agreement",
-)
+ACROSS, SPREADS = "rpt_scoring_across_tasks", "fct_scoring_sensitivity"
+RANKINGS, AGREEMENTS = "fct_ranking_consistency", "fct_judge_agreement"
 SCORED_BY = words("Scored by", "scoring_method")
 
 # rankings: how alike the templates of a task rank the models
@@ -100,7 +93,6 @@ rankings = Section(
     finding=lambda data: ends(
         data, "Templates rank the models alike by", data.judging.rankings, "mean_spearman", "task_id", "scoring_method"
     ),
-    is_optional=True,
 )
 
 # across tasks: accuracy under each method, rankings of models, agreement of templates and of raters
@@ -108,8 +100,8 @@ rankings = Section(
 ALL = "all"  # the set of all models
 _HEADS = {"Task": "task_id", "Scored by": "scoring_method"}
 _RATERS = (
-    Column("Task", lambda of: of.row["task_id"] or "all tasks"),
-    *(words("Raters", "raters"), words("Kind", "kind"), counted("Answers", "n_rated")),
+    *(words("Task", "task_id", "all tasks"), words("Raters", "raters"), words("Kind", "kind")),
+    counted("Answers", "n_rated"),
     *(figure("Agreement", "agreement_rate"), figure("Perfect agreement", "perfect_agreement_rate")),
     *(figure("Cohen's κ", "cohen_kappa"), figure("Fleiss' κ", "fleiss_kappa")),
     *(counted("Distinct answers", "n_rated_distinct"), figure("Cohen's κ, distinct", "cohen_kappa_distinct")),
@@ -123,27 +115,53 @@ def _across(section: DrawnSection, data: ReportData) -> None:
     if n_tasks(rows) < 2:  # noqa: PLR2004 - of one task the sections below have it all
         return
     references = {row["model_id"] for row in rows if row["is_reference"]}
+    own = [{**row, "is_reference": row["model_id"] in references} for row in spreads]
     block = section.add()
     block.tables.append(_accuracies(rows, ranked))
     if compared := [row for row in rows if row["mean_difference"] is not None]:
-        block.tables.append(pivoted(_DIFFERENCES, compared))
+        block.tables.append(
+            pivoted(
+                "Difference to the rule: mean / standard deviation",
+                {**_HEADS, "Rule": "rule"},
+                compared,
+                _two(ACROSS, "mean_difference", "std_difference"),
+                note="A figure below 0 is lower than under the rule. A judge that errs makes the standard deviation smaller too.",
+                file="difference-to-the-rule",
+                is_open=False,
+            )
+        )
     few = " * marks a figure of only three or four models." if _are_few(ranked) else ""
-    block.tables.append(pivoted(replace(_RANKINGS, note=f"{_RANKINGS.note}{few}"), ranked))
-    own = [{**row, "is_reference": row["model_id"] in references} for row in spreads]
-    block.tables.append(pivoted(_TEMPLATES, own))
-    if data.judging.agreements:
+    block.tables += [
+        pivoted(
+            "Rankings of models: mean Spearman correlation over pairs of templates, by set of models",
+            _HEADS,
+            ranked,
+            lambda row: (_spearman(row), " (", Traced(RANKINGS, row).count("n_models"), ")"),
+            across="model_set",
+            note=f"The number of models is in brackets.{few}",
+            file="rankings",
+        ),
+        pivoted(
+            "Agreement of templates on which answers are right: Fleiss' κ / perfect agreement",
+            _HEADS,
+            own,
+            _two(SPREADS, "fleiss_kappa", "perfect_agreement_rate", Traced.share),
+            note="Perfect agreement is the share of samples that are right under all templates, or wrong under all.",
+            file="agreement-of-templates",
+            is_open=False,
+        ),
+    ]
+    if agreements := data.judging.agreements:
         note = (
             "Perfect agreement is the share of answers on which all say the same. Each answer counts, also where several say "
             "the same; the last two columns count these once."
         )
-        raters = table("Agreement of raters", _RATERS, data.judging.agreements, AGREEMENTS, n_heads=3, note=note)
-        block.tables.append(replace(raters, file="agreement-of-raters"))
+        caption, file = "Agreement of raters", "agreement-of-raters"
+        block.tables.append(table(caption, _RATERS, agreements, AGREEMENTS, n_heads=3, note=note, file=file))
 
 
 def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
-    of_all: dict[Key, Row] = {
-        (row["task_id"], row["scoring_method"]): row for row in rankings if row["model_set"] == ALL
-    }
+    of_all = keyed([row for row in rankings if row["model_set"] == ALL], "task_id", "scoring_method")
 
     def spearman(key: Key) -> Printed:
         row = of_all.get(key)
@@ -151,17 +169,9 @@ def _accuracies(rows: Sequence[Row], rankings: Sequence[Row]) -> Table:
 
     marked = any(row["n_ranked"] > 1 for row in rows)
     best = "The most accurate model of a line and the smallest standard deviation are in bold. " if marked else ""
-    return pivoted(
-        Pivot(
-            caption="Accuracy, mean ± standard deviation over templates (ddof 1)",
-            heads=_HEADS,
-            cell=_accuracy,
-            last={"Mean Spearman": spearman},
-            note=f"{best}Mean Spearman: how alike the templates rank all models.",
-            file="accuracy",
-        ),
-        rows,
-    )
+    note = f"{best}Mean Spearman: how alike the templates rank all models."
+    caption, last = "Accuracy, mean ± standard deviation over templates (ddof 1)", {"Mean Spearman": spearman}
+    return pivoted(caption, _HEADS, rows, _accuracy, last=last, note=note, file="accuracy")
 
 
 def _accuracy(row: Row) -> Printed:
@@ -182,30 +192,6 @@ def _two(
     return lambda row: (Traced(mart, row).number(first), " / ", kind(Traced(mart, row), second))
 
 
-_DIFFERENCES = Pivot(
-    caption="Difference to the rule: mean / standard deviation",
-    heads={**_HEADS, "Rule": "rule"},
-    cell=_two(ACROSS, "mean_difference", "std_difference"),
-    note="A figure below 0 is lower than under the rule. A judge that errs makes the standard deviation smaller too.",
-    file="difference-to-the-rule",
-    is_open=False,
-)
-_RANKINGS = Pivot(
-    caption="Rankings of models: mean Spearman correlation over pairs of templates, by set of models",
-    heads=_HEADS,
-    across="model_set",
-    cell=lambda row: (_spearman(row), " (", Traced(RANKINGS, row).count("n_models"), ")"),
-    note="The number of models is in brackets.",
-    file="rankings",
-)
-_TEMPLATES = Pivot(
-    caption="Agreement of templates on which answers are right: Fleiss' κ / perfect agreement",
-    heads=_HEADS,
-    cell=_two(SPREADS, "fleiss_kappa", "perfect_agreement_rate", Traced.share),
-    note="Perfect agreement is the share of samples that are right under all templates, or wrong under all.",
-    file="agreement-of-templates",
-    is_open=False,
-)
 scoring_across_tasks = Section(
     name="scoring_across_tasks",
     title="Scoring across tasks",
@@ -216,13 +202,17 @@ scoring_across_tasks = Section(
     finding=lambda data: ends(
         data, "Mean accuracy", data["scoring_across_tasks"], "accuracy_mean", "model_id", "task_id", "scoring_method"
     ),
-    is_optional=True,
 )
 
 # accuracy and its spread over templates by scoring method, and what a judge removes of a rule's
 
 MOST_DRAWN_TASKS = 20  # two charts each, about a tenth of a second a chart
 MOST_COMPARED = 100  # a task
+_VOUCHED = (
+    ("accuracy_rectified", "accuracy", "number"),
+    ("spread_judge_rectified", "corrected spread", "number"),
+    ("share_removed_rectified", "share removed", "share"),
+)
 _RECTIFIED = (
     *(MODEL, SCORED_BY, figure("Rectified mean", "accuracy_rectified"), bounds("accuracy_rectified")),
     *(counted("Ruled by people", "n_ruled"), figure("Rectified std", "accuracy_std_rectified")),
@@ -292,13 +282,11 @@ def _draw(task: Task, errors: dict[tuple[str, str], str], unverified: set[str]) 
     models = list(dict.fromkeys(row["model_id"] for row in rows))
     shown = models[: panels.MOST_BARS]
     own = [row for row in rows if row["scoring_method"] in methods and row["model_id"] in shown]
-    block.legend = tuple(
-        (colour, _legend(block.task_id, method, errors, unverified))
-        for colour, method in zip(panels.SERIES, methods, strict=False)
-    )
+    meanings = [_legend(block.task_id, method, errors, unverified) for method in methods]
+    block.legend = tuple(zip(panels.SERIES, meanings, strict=False))
     if len(methods) < len(everything) or len(shown) < len(models):
-        of_models = f"{len(shown)} of {len(models)} models are drawn; the figures below hold all of them."
-        block.notes.append(f"{len(methods)} of {len(everything)} scoring methods and {of_models}")
+        of_models = f"{len(shown)} of {len(models)} models are drawn"
+        note_some(block, f"{len(methods)} of {len(everything)} scoring methods and {of_models}")
     about = f"{task.name}: {len(shown)} models by {', '.join(cut(method, 60) for method in methods)}"
     over = f"over {count(max((row['n_variants'] or 0 for row in own), default=0))} templates"
     accuracies = [
@@ -339,36 +327,32 @@ def _legend(task_id: str, method: str, errors: dict[tuple[str, str], str], unver
     return f"{name}{state}; wrong on controls: {errors.get((task_id, method), 'none shown')}"
 
 
-def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Comparison:
+def _comparison(row: Row, errors: dict[tuple[str, str], str]) -> Row:
+    # figures with what stands below each: its interval, its standard deviation, or why it is missing
     of = Traced("rpt_rule_against_judge", row)
-
-    def accuracy(who: str) -> Figure:
-        std = row[f"accuracy_std_{who}"]
-        return Figure(of.number(f"accuracy_{who}"), "" if std is None else f"± {number(std)}")
-
-    spreads = (Figure(of.number(name), of.bounds(name)) for name in ("spread_rule", "spread_judge", "difference"))
-    removed = Figure(of.share("share_removed"), of.bounds("share_removed", "share"))
+    stds = {who: row[f"accuracy_std_{who}"] for who in ("rule", "judge")}
+    removed: tuple[Printed, Printed] = of.share("share_removed"), of.bounds("share_removed", "share")
     if row["share_removed"] is None:
-        removed = Figure(of.cell("share_removed", ABSENT), why_no_share(row))
+        removed = of.cell("share_removed", ABSENT), why_no_share(row)
     vouching: list[Printed] = [f"wrong on controls: {errors.get((row['task_id'], row['judge']), 'none shown')}"]
     if row.get("n_ruled"):
         vouching.append((of.count("n_ruled"), " answers that people ruled on"))
-    for name, words_of in (("accuracy_rectified", "accuracy"), ("spread_judge_rectified", "corrected spread")):
+    for name, words_of, kind in _VOUCHED:
         if row.get(name) is not None:
-            vouching.append((f"rectified: {words_of} ", of.number(name), " ", *parts(of.bounds(name))))
-    if row["share_removed_rectified"] is not None:
-        around = parts(of.bounds("share_removed_rectified", "share"))
-        vouching.append(("rectified: share removed ", of.share("share_removed_rectified"), " ", *around))
-    return Comparison(
-        model_id=row["model_id"],
-        rule=row["rule"],
-        judge=row["judge"],
-        figures=(accuracy("rule"), accuracy("judge"), *spreads, removed),
-        is_verified=row["judge_state"] == VERIFIED,
-        vouching=tuple(vouching),
-        sentence=conclusion(row),
-        row=row_id("rpt_rule_against_judge", row),
-    )
+            figure = getattr(of, kind)(name)
+            vouching.append((f"rectified: {words_of} ", figure, " ", *parts(of.bounds(name, kind))))
+    return {
+        **row,
+        "figures": [
+            *((of.number(f"accuracy_{who}"), "" if std is None else f"± {number(std)}") for who, std in stds.items()),
+            *((of.number(name), of.bounds(name)) for name in ("spread_rule", "spread_judge", "difference")),
+            removed,
+        ],
+        "is_verified": row["judge_state"] == VERIFIED,
+        "vouching": vouching,
+        "sentence": conclusion(row),
+        "row": row_id("rpt_rule_against_judge", row),
+    }
 
 
 def _whose_spread(data: ReportData) -> str:
@@ -378,10 +362,8 @@ def _whose_spread(data: ReportData) -> str:
     if not known:
         return ""
     worst = max(known, key=lambda row: row["accuracy_std_corrected"])
-    spread = ranged(*(worst[f"accuracy_std_corrected{end}"] for end in ("", "_low", "_high")))
-    return (
-        f"Accuracy varies most between templates for {whose(worst, 'model_id', 'task_id', 'scoring_method')}: {spread}"
-    )
+    of, spread = whose(worst, "model_id", "task_id", "scoring_method"), with_ends(worst, "accuracy_std_corrected")
+    return f"Accuracy varies most between templates for {of}: {spread}"
 
 
 scoring = Section(
@@ -391,5 +373,4 @@ scoring = Section(
     rows=lambda data: data.judging.spreads,
     fill=_fill_scoring,
     finding=_whose_spread,
-    is_optional=True,
 )

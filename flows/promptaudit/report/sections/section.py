@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from promptaudit.report.blocks.blocks import MOST_ROWS, Block, DrawnSection, Panel, by, by_pair
+from promptaudit.report.charts.drawing import switched_off
 from promptaudit.report.charts.panels import SERIES
 from promptaudit.report.data import ReportData
 from promptaudit.report.sections.columns import Column, table
@@ -39,14 +40,9 @@ class Chart(NamedTuple):
     draw: Callable[[], Drawn]
 
 
-@contextlib.contextmanager
-def unlimited() -> Iterator[None]:
+def unlimited() -> contextlib.AbstractContextManager[None]:
     """Lets sections draw all of their charts inside the `with` block, for callers that write them as files."""
-    before = _is_limited.set(False)
-    try:
-        yield
-    finally:
-        _is_limited.reset(before)
+    return switched_off(_is_limited)
 
 
 def is_limited() -> bool:
@@ -79,9 +75,22 @@ class Room:
 
 def _draw(block: Block, charts: Sequence[Chart], n: int, some: str) -> None:
     block.panels += [Panel(chart.name, chart.beside, *chart.draw()) for chart in charts[:n]]
+    if n < len(charts):
+        note_some(block, some)
+
+
+def note_some(block: Block, some: str) -> None:
+    """Notes once that only some of what a block is about is drawn."""
     note = f"{some}; the figures below hold all of them."
-    if n < len(charts) and note not in block.notes:
+    if note not in block.notes:
         block.notes.append(note)
+
+
+def colour(block: Block, names: Sequence[str], n_in_all: int, what: str) -> None:
+    """Writes the legend of the series, a colour each, and notes how many of all are drawn."""
+    block.legend = tuple(zip(SERIES, names, strict=False))
+    if len(names) < n_in_all:
+        note_some(block, f"{len(names)} of {n_in_all}{what} are drawn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,10 +154,7 @@ class Task:
         """Writes the legend of the strategies that have a colour, lists them, and notes how many have none."""
         everything = list(dict.fromkeys(row["strategy"] for row in (self.rows if rows is None else rows)))
         shown = everything[: len(SERIES)]
-        self.block.legend = tuple(zip(SERIES, shown, strict=False))
-        if len(everything) > len(shown):
-            some = f"{len(shown)} of {len(everything)} strategies are drawn"
-            self.block.notes.append(f"{some}; the figures below hold all of them.")
+        colour(self.block, shown, len(everything), " strategies")
         return shown
 
 
@@ -157,14 +163,14 @@ class Section:
     """What a section asks of the published copy, how it is filled, and what it finds.
 
     name: its anchor on the page, and the name of its own query if it has one (`queries/<name>.sql`).
-    queries: the names of the queries whose rows it reads, as `data["name"]`.
+    queries: the names of the queries whose rows it reads, as `data["name"]`; by default its own where it has no `rows`.
     finding: what the blocks say in a sentence; empty if the figures for it are missing.
     rows: the rows that it is about; by default the rows of the first query.
     fill: adds charts and tables for one task that has such rows.
-    absent: why a task of the scorecard without such rows has nothing, beyond the reasons common to all sections;
-    without it such a task has no block. of_labels: whether all of it is about labels, which some tasks lack.
+    absent: why a task of the scorecard without such rows has nothing, beyond the reasons common to all sections; without
+    it such a task has no block, and the section stands on the page only if it has blocks. of_labels: whether all of it
+    is about labels, which some tasks lack.
     also: adds what a task has with or without such rows. whole: fills what is not task by task, behind the tasks.
-    is_optional: it stands on the page only if it has blocks.
     """
 
     name: str
@@ -178,7 +184,16 @@ class Section:
     of_labels: bool = False
     also: Callable[[Task], None] | None = None
     whole: Callable[[DrawnSection, ReportData], None] | None = None
-    is_optional: bool = False
+
+    @property
+    def is_optional(self) -> bool:
+        """True if the section stands on the page only if it has blocks."""
+        return self.absent is None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of all queries whose rows the section reads."""
+        return self.queries or ((self.name,) if self.fill is not None and self.rows is None else ())
 
     def drawn(self, data: ReportData, room: Room | None = None) -> DrawnSection:
         """Draws the section of a run.
@@ -198,7 +213,7 @@ class Section:
         return section
 
     def _fill_tasks(self, section: DrawnSection, data: ReportData, room: Room) -> None:
-        rows_of = by(data[self.queries[0]] if self.rows is None else self.rows(data), "task_id")
+        rows_of = by(data[self.reads[0]] if self.rows is None else self.rows(data), "task_id")
         scored_of = by(data.scorecard, "task_id")
         for task_id in rows_of if self.absent is None else scored_of:
             rows, scored = rows_of.get(task_id, []), scored_of.get(task_id, [])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from promptaudit.report.blocks.blocks import by, by_pair, keyed
+from promptaudit.report.blocks.blocks import by, by_columns, by_pair, group_of, keyed
 from promptaudit.report.blocks.cells import Part, Traced
 from promptaudit.report.charts import panels
 from promptaudit.report.charts import samples as charts
@@ -25,7 +25,15 @@ from promptaudit.report.sections.columns import (
     words,
 )
 from promptaudit.report.sections.section import Chart, Drawn, Section, Task, point
-from promptaudit.report.sections.words import class_of, ends, group, known_rows, of_extreme, whose, why_one_variant
+from promptaudit.report.sections.words import (
+    class_of,
+    ends,
+    known_rows,
+    of_extreme,
+    renamed,
+    whose,
+    why_one_variant,
+)
 from promptaudit.system.display.figures import NAME, count, cut, number, span
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import figure_id
@@ -40,11 +48,8 @@ CEILING = (
 _OVER_SAMPLES = (
     *(MODEL, STRATEGY, N_SAMPLES, figure("At 0", "steady_rate", Traced.percent), figure("Least", "sensitivity_min")),
     *(figure("Lower quartile", "sensitivity_p25"), figure("Median", "sensitivity_p50")),
-    *(
-        figure("Upper quartile", "sensitivity_p75"),
-        figure("Most", "sensitivity_max"),
-        figure("Mean", "sensitivity_mean"),
-    ),
+    *(figure("Upper quartile", "sensitivity_p75"), figure("Most", "sensitivity_max")),
+    figure("Mean", "sensitivity_mean"),
 )
 _UNSURE = (
     *(MODEL, STRATEGY, figure("Sensitivity", "sensitivity")),
@@ -53,12 +58,11 @@ _UNSURE = (
 
 
 def _fill_sensitivity(task: Task) -> None:
-    spread = {(row["model_id"], row["strategy"]): row for row in task.rows}
-    if {row["task_id"]: len(row["labels"] or ()) for row in task.data.tasks}.get(task.block.task_id) == BINARY:
+    spread, bins_of = keyed(task.rows, "model_id", "strategy"), task.of("sensitivity")
+    labels = next((row["labels"] for row in task.data.tasks if row["task_id"] == task.block.task_id), None)
+    if len(labels or ()) == BINARY:
         task.block.notes.append(CEILING)
-
-    every = task.of("sensitivity")
-    most = max((row["n"] for row in every), default=0)
+    most = max((row["n"] for row in bins_of), default=0)
 
     def histogram(bins: list[Row], who: str) -> Drawn:
         row = spread[bins[0]["model_id"], bins[0]["strategy"]]
@@ -66,7 +70,7 @@ def _fill_sensitivity(task: Task) -> None:
         label = f"{who}: histogram of sensitivity over {row['n_samples']:,} samples: {middle}, {row['n_steady']:,} samples at 0."
         return middle, panels.histogram(bins, row["sensitivity_mean"], label, most)
 
-    task.draw_pairs(histogram, every)
+    task.draw_pairs(histogram, bins_of)
     task.table("Sensitivity over samples", _OVER_SAMPLES, list(spread.values()), "rpt_sample_spreads")
     unsure = [row for row in task.scored if row["output_uncertainty"] is not None]
     caption = "Sensitivity beside the uncertainty that token probabilities show"
@@ -83,9 +87,8 @@ def _wavering(data: ReportData) -> str:
         if all(row["invalid_rate"] == 1 for row in known_rows(data, data.scorecard, "sensitivity")):
             return "No answer gives a label, so that none changes"
         return f"No sample changes its label with the {data.word}"
-    return (
-        f"{count(n)} of {count(worst['n_samples'])} samples change their label with the {data.word} for {whose(worst)}"
-    )
+    of = f"{count(n)} of {count(worst['n_samples'])} samples"
+    return f"{of} change their label with the {data.word} for {whose(worst)}"
 
 
 sensitivity = Section(
@@ -119,18 +122,14 @@ _BY_CLASS = (
 
 def _fill_classes(task: Task) -> None:
     mart, shown = "rpt_class_sensitivities", task.strategies()
+    quantiles = {name: column for name, (_, column) in _QUANTILES.items()}
+    fields = {"name": "gold_label", "series": "strategy", "n": "n_samples", **quantiles}
 
     def boxes(rows: list[Row], who: str) -> Drawn:
         everything = list(dict.fromkeys(row["gold_label"] for row in rows))
         names = everything[:MOST_BARS]
         drawn = [
-            {
-                "name": row["gold_label"],
-                "series": row["strategy"],
-                "n": row["n_samples"],
-                **{name: row[column] for name, (_, column) in _QUANTILES.items()},
-                "figure": figure_id(mart, row, "sensitivity_p50"),
-            }
+            renamed(row, fields) | {"figure": figure_id(mart, row, "sensitivity_p50")}
             for row in rows
             if row["gold_label"] in names and row["strategy"] in shown
         ]
@@ -180,9 +179,11 @@ OTHER = "other labels"
 MOST_PRINTED = 8  # labels a cell
 _SAMPLE_COLUMNS = (
     *(MODEL, STRATEGY, Column("Which", lambda of: _role(of.row)), words("Sample", "sample_id")),
-    Column("Gold label", lambda of: of.row["gold_label"] or "not known"),
-    words("Labels over the wordings", "labels"),
-    figure("Sensitivity", "sensitivity"),
+    *(
+        words("Gold label", "gold_label", "not known"),
+        words("Labels over the wordings", "labels"),
+        figure("Sensitivity", "sensitivity"),
+    ),
     figure("Mean consistency", "mean_consistency"),
 )
 
@@ -223,16 +224,13 @@ def _role(row: Row) -> str:
 
 def _painted(rows: list[Row]) -> dict[str | None, str]:
     # the commonest labels have a colour each, in the task's order, and N/A one; the others share one
-    shares: dict[str, float] = {}
-    order: dict[str, int] = {}
-    for row in rows:
-        if row["label"] is not None:
-            shares[row["label"]] = shares.get(row["label"], 0) + row["p_tau"]
-            order[row["label"]] = row["label_index"]
+    known = [row for row in rows if row["label"] is not None]
+    order = {row["label"]: row["label_index"] for row in known}
+    shares = {label: sum(row["p_tau"] for row in own) for label, own in by(known, "label").items()}
     common = sorted(shares, key=lambda label: (-shares[label], order[label]))[: len(charts.LABELS)]
     kept = sorted(common, key=lambda label: order[label])
     paints: dict[str | None, str] = dict(zip(kept, charts.LABELS, strict=False))
-    if any(row["label"] is None for row in rows):
+    if len(known) < len(rows):
         paints[None] = charts.NOT_VALID
     return paints
 
@@ -242,13 +240,11 @@ def _shares(rows: list[Row], who: str, *, paints: dict[str | None, str]) -> Draw
     samples = sorted(by(rows, "sample_id").values(), key=lambda own: min(map(ROLES.index, own[0]["roles"])))
     bars = []
     for own in samples:
-        parts: dict[int, tuple[str, float]] = {}
-        for row in own:
-            place = places.get(row["label"], len(paints))
-            label = OTHER if place == len(paints) else _label(row)
-            parts[place] = (label, parts.get(place, ("", 0.0))[1] + row["p_tau"])
+        parts = by_columns([{**row, "place": places.get(row["label"], len(paints))} for row in own], "place")
         start = 0.0
-        for place, (label, p_tau) in sorted(parts.items()):
+        for (place,), of_part in sorted(parts.items()):
+            label = OTHER if place == len(paints) else _label(of_part[0])
+            p_tau = sum(row["p_tau"] for row in of_part)
             bar = {"name": _role(own[0]), "part": place, "label": label, "start": start}
             bars.append({**bar, "end": min(1.0, start + p_tau), "p_tau": p_tau})
             start += p_tau
@@ -276,7 +272,6 @@ label_distributions = Section(
     intro="The bars show how the labels of a sample are distributed over the wordings (p_τ). The samples are the "
     "least sensitive one whose likeliest label is right, the least sensitive one whose likeliest label is "
     "wrong, the median one and the most sensitive one.",
-    queries=("label_distributions",),
     of_labels=True,
     absent=lambda task: why_one_variant(task.scored, "the share of labels"),
     fill=_fill_labels,
@@ -313,27 +308,21 @@ def _fill_against(task: Task) -> None:
     task.draw_models("all strategies", partial(_cloud, behind=behind, shown=shown), own)
     n = max(row["n_correlated"] for row in task.rows)
     if n > SAMPLED:
-        block.notes.append(
-            f"{SAMPLED} of {count(n)} samples are drawn, chosen by a hash of the run's seed and their name; the figures "
-            "below are over all."
-        )
+        chosen = "chosen by a hash of the run's seed and their name"
+        block.notes.append(f"{SAMPLED} of {count(n)} samples are drawn, {chosen}; the figures below are over all.")
     caption = "Sensitivity and mean consistency over samples"
     task.table(caption, _AGAINST, task.rows, "rpt_sample_spreads", note=_CORRELATED, most=task.n_rows)
 
 
 def _cloud(rows: list[Row], who: str, *, behind: list[Row], shown: list[str]) -> Drawn:
-    fields = ("sensitivity", "mean_consistency", "n")
-    dots = [
-        {"who": row["strategy"], **{name: row[name] for name in fields}} for row in rows if row["strategy"] in shown
-    ]
-    back = [{name: row[name] for name in ("who", *fields)} for row in behind]
+    fields = {"sensitivity": "sensitivity", "mean_consistency": "mean_consistency", "n": "n"}
+    dots = [renamed(row, {"who": "strategy", **fields}) for row in rows if row["strategy"] in shown]
+    back = [renamed(row, {"who": "who", **fields}) for row in behind]
     n = sum(row["n"] for row in dots)
     steady = sum(row["n"] for row in dots if row["sensitivity"] == 0)
     before = f", before {sum(row['n'] for row in back):,} of reference models" if back else ""
-    label = (
-        f"{who}: mean consistency against sensitivity, {n:,} dots{before}; {steady:,} lie at sensitivity 0. "
-        "The means are in the table below."
-    )
+    dots_of = f"{n:,} dots{before}; {steady:,} lie at sensitivity 0"
+    label = f"{who}: mean consistency against sensitivity, {dots_of}. The means are in the table below."
     return f"{count(n)} dots, {count(steady)} at sensitivity 0", charts.cloud(back, dots, shown, label)
 
 
@@ -393,7 +382,7 @@ def _of_measures(task: Task, rows: list[Row], shown: Sequence[str]) -> list[Char
         known = [row for row in own if row[column] is not None and row["strategy"] in shown]
         if known:
             domain = ends_of([row[column] for row in known])
-            axes = partial(Axes, x="wordings", y=name, domain=domain, format="d", level=level)
+            axes = Axes(x="wordings", y=name, domain=domain, format="d", level=level, value="figure")
             made += task.models(known, name, partial(_curves, mart=mart, column=column, axes=axes, shown=shown))
     return sorted(made, key=lambda chart: chart.name)
 
@@ -402,13 +391,12 @@ def _from_zero(values: Sequence[float]) -> Domain:
     return 0.0, min(1.0, max(0.1, math.ceil(max(values) * 10) / 10))
 
 
-def _curves(rows: list[Row], who: str, *, mart: str, column: str, axes: partial[Axes], shown: Sequence[str]) -> Drawn:
+def _curves(rows: list[Row], who: str, *, mart: str, column: str, axes: Axes, shown: Sequence[str]) -> Drawn:
     points = [point(mart, row, column, series=row["strategy"], at=row["n_wordings"]) for row in rows]
-    axis = axes(ticks=sorted({row["at"] for row in points}))
-    spans = spans_of(points)
-    label = f"{who}: {axis.y} by number of wordings ({axis.ticks[0]} to {axis.ticks[-1]}): {spans}."
-    fields = {"series": "strategy", "at": "wordings", "value": "figure", "low": "low", "high": "high"}
-    return "", curves(points, shown, axis, fields, label)
+    places = [row["at"] for row in points]
+    between = f"{min(places)} to {max(places)}"
+    label = f"{who}: {axes.y} by number of wordings ({between}): {spans_of(points)}."
+    return "", curves(points, shown, axes, label)
 
 
 def spans_of(points: Sequence[Row]) -> str:
@@ -420,7 +408,7 @@ def spans_of(points: Sequence[Row]) -> str:
 @of_extreme(lambda data: data["measures_by_wordings"], "sensitivity")
 def _of_fewer(worst: Row, data: ReportData) -> str:
     rows = known_rows(data, data["measures_by_wordings"], "sensitivity")
-    own = sorted((row for row in rows if group(row) == group(worst)), key=lambda row: row["n_wordings"])
+    own = sorted((row for row in rows if group_of(row) == group_of(worst)), key=lambda row: row["n_wordings"])
     first, last = own[0], own[-1]
     would = f"{first['n_wordings']} {data.word}s would show a sensitivity of {number(first['sensitivity'])}"
     return f"{would}, {last['n_wordings']} show {number(last['sensitivity'])}, for {whose(last)}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from promptaudit.report.blocks.blocks import MOST_ROWS, Block, DrawnSection, by, keyed
+from promptaudit.report.blocks.blocks import MOST_ROWS, Block, DrawnSection, by, group_of, keyed
 from promptaudit.report.blocks.cells import Traced, plain
 from promptaudit.report.charts import panels
 from promptaudit.report.charts.panels import Axes, curves
@@ -29,19 +29,20 @@ from promptaudit.report.sections.columns import (
     tally,
     words,
 )
-from promptaudit.report.sections.section import Chart, Drawn, Room, Section, Task, is_limited, point
+from promptaudit.report.sections.section import Chart, Drawn, Room, Section, Task, colour, is_limited, note_some, point
 from promptaudit.report.sections.sensitivity import spans_of
 from promptaudit.report.sections.words import (
     ASKED_ONCE,
     ends,
-    group,
     known_rows,
     means_of,
     of_extreme,
+    renamed,
     whose,
     why_one_variant,
+    with_ends,
 )
-from promptaudit.system.display.figures import ABSENT, NAME, cut, moved, number, percent, ranged, span
+from promptaudit.system.display.figures import ABSENT, NAME, cut, moved, number, percent, span
 from promptaudit.warehouse import Row
 from promptaudit.warehouse.figure_names import figure_id
 
@@ -51,14 +52,24 @@ BANDS = (("first", "labels (N/A among them)"), ("second", "verbatim (every disti
 ANSWERS, SAMPLES = words("Answers", "annotation_filter"), tally("Samples", "n_samples")
 PSS = Column("PSS", lambda of: of.number("pss", mark=" *" if of.row["is_degenerate"] else ""), is_figure=True)
 INTERVAL = bounds("pss")
+FILTERS = tuple(panels.PSS_SERIES)
 
 
-def _of_answers(rows: list[Row], at: str, title: str, word: str, domain: panels.Domain, label: str) -> Markup:
-    # one line per kind of annotation over the column `at`, which is `title` on the axis and `word` on the marks
-    points = [point(MART, row, "pss", at=row[at], series=row["annotation_filter"]) for row in rows]
-    axes = Axes(x=title, y="PSS", ticks=sorted({row[at] for row in rows}), domain=domain, level=panels.STABLE)
-    fields = {"series": "answers", "at": word, "value": "PSS", "low": "low", "high": "high"}
-    return curves(points, tuple(panels.PSS_SERIES), axes, fields, label)
+def _axes(title: str, domain: panels.Domain, word: str = "", of: str = "answers") -> Axes:
+    return Axes(x=title, y="PSS", domain=domain, level=panels.STABLE, at=word, of=of)
+
+
+def _curves(
+    rows: list[Row],
+    axes: Axes,
+    label: str,
+    at: str,
+    series_of: str = "annotation_filter",
+    series: Sequence[str] = FILTERS,
+) -> Markup:
+    # over the column `at`, a line per value of the column `series_of`
+    points = [point(MART, row, "pss", at=row[at], series=row[series_of]) for row in rows]
+    return curves(points, series, axes, label)
 
 
 def _draw_first_k(task: Task, rows: list[Row], axis: str, *, has_table: bool = True) -> None:
@@ -66,21 +77,11 @@ def _draw_first_k(task: Task, rows: list[Row], axis: str, *, has_table: bool = T
     domain = _domain_of(rows)
 
     def first_k(rows: list[Row], who: str) -> Drawn:
-        names = {"k": "n_annotators", "pss": "pss", "low": "pss_low", "high": "pss_high"}
-        points = [
-            {
-                "series": row["annotation_filter"],
-                **{end: row[name] for end, name in names.items()},
-                "figure": figure_id(MART, row, "pss"),
-            }
-            for row in rows
-        ]
-        last = {row["annotation_filter"]: row for row in rows}
-        values = ", ".join(
-            f"{name} {ranged(row['pss'], row['pss_low'], row['pss_high'])}" for name, row in last.items()
-        )
+        names = {"series": "annotation_filter", "k": "n_annotators", "pss": "pss", "low": "pss_low", "high": "pss_high"}
+        points = [renamed(row, names) | {"figure": figure_id(MART, row, "pss")} for row in rows]
+        last = {row["annotation_filter"]: f"{row['annotation_filter']} {with_ends(row, 'pss')}" for row in rows}
         most = max(row["n_annotators"] for row in rows)
-        label = f"{who}: PSS over the first 2 to {most} {axis}; over all of them: {values}."
+        label = f"{who}: PSS over the first 2 to {most} {axis}; over all of them: {', '.join(last.values())}."
         return "", panels.lines(points, domain, axis, label, has_table=has_table)
 
     task.draw_pairs(first_k, rows)
@@ -88,6 +89,16 @@ def _draw_first_k(task: Task, rows: list[Row], axis: str, *, has_table: bool = T
 
 def _domain_of(rows: Sequence[Row], column: str = "pss") -> panels.Domain:
     return panels.domain_of([row[column] if row[f"{column}_low"] is None else row[f"{column}_low"] for row in rows])
+
+
+def _near_domain(rows: Sequence[Row], column: str = "pss") -> panels.Domain:
+    return panels.near_domain([(row[column], row[f"{column}_low"]) for row in rows if row[column] is not None])
+
+
+def _of(
+    rows: Sequence[Row], *values: str, columns: Sequence[str] = ("scope", "series", "annotation_filter")
+) -> list[Row]:
+    return [row for row in rows if tuple(row[name] for name in columns[: len(values)]) == values]
 
 
 def _starred(
@@ -121,13 +132,17 @@ class Figures(NamedTuple):
     series: list[str]
     rows: list[Row]
 
+    def colour(self, block: Block, rows: Sequence[Row]) -> None:
+        """Writes the legend of the series, and notes how many of the rows' are drawn."""
+        colour(block, self.series, len({row[self.series_of] for row in rows}), "")
+
 
 def _across(section: DrawnSection, data: ReportData) -> None:
     for scope in SCOPES:
         rows = [row for row in data.scorecard if row[f"pss_{scope}"] is not None]
         if n_tasks(rows) > 1:  # a figure of one task is the task's own
             figures = _figures(rows)
-            _joint(section, data, figures, scope)
+            _joint(section, data, figures, rows, scope)
             _small_multiples(section, data, figures, scope)
 
 
@@ -143,95 +158,68 @@ def _figures(rows: list[Row]) -> list[Figures]:
 
 
 def _by_score(rows: Sequence[Row], scope: str) -> list[str]:
-    means = {task: sum(row[f"pss_{scope}"] for row in own) / len(own) for task, own in by(rows, "task_id").items()}
+    means = means_of(rows, "task_id", f"pss_{scope}")
     return sorted(means, key=lambda task: (-means[task], task))
 
 
-def _joint(section: DrawnSection, data: ReportData, figures: list[Figures], scope: str) -> None:
+def _joint(section: DrawnSection, data: ReportData, figures: list[Figures], rows: list[Row], scope: str) -> None:
     # the table holds every row of the scorecard, drawn or not
     block = section.add(heading=f"PSS {scope}: agreement {SCOPES[scope]}", figure=f"pss-{scope}")
-    rows = [row for row in data.scorecard if row[f"pss_{scope}"] is not None]
-    _colour(block, figures[0], rows)
+    figures[0].colour(block, rows)
     charts = [Chart(f"PSS {scope}, all tasks", each.name, partial(_all_tasks, each, scope)) for each in figures]
     Room(data, MOST_JOINT * n_tasks(data.scorecard)).draw(block, charts)
     ordered = _by_score(rows, scope)
-    rows.sort(key=lambda row: (ordered.index(row["task_id"]), -row[f"pss_{scope}"]))
-    own = table(f"PSS {scope} of all tasks, the most stable first", _ACROSS[scope], rows, CARD, n_heads=3)
-    block.tables.append(replace(own, file=f"pss-{scope}"))
+    lines = sorted(rows, key=lambda row: (ordered.index(row["task_id"]), -row[f"pss_{scope}"]))
+    caption = f"PSS {scope} of all tasks, the most stable first"
+    block.tables.append(table(caption, _ACROSS[scope], lines, CARD, n_heads=3, file=f"pss-{scope}"))
 
 
 def _all_tasks(figures: Figures, scope: str) -> Drawn:
-    tasks = _by_score(figures.rows, scope)[: panels.MOST_BARS]
+    tasks, column = _by_score(figures.rows, scope)[: panels.MOST_BARS], f"pss_{scope}"
     rows = sorted((row for row in figures.rows if row["task_id"] in tasks), key=lambda row: tasks.index(row["task_id"]))
-    points = [point(CARD, row, f"pss_{scope}", name=row["task_id"], series=row[figures.series_of]) for row in rows]
+    points = [point(CARD, row, column, name=row["task_id"], series=row[figures.series_of]) for row in rows]
     values = f"{len(tasks)} tasks, {span([row['value'] for row in points])}"
     label = f"{cut(figures.name, NAME)}: PSS {scope} of {values}."
-    return values, panels.ranges(
-        points, figures.series, _domain(rows, f"pss_{scope}"), "PSS", label, "of", panels.STABLE
-    )
+    return values, panels.ranges(points, figures.series, _near_domain(rows, column), "PSS", label, "of", panels.STABLE)
 
 
 def _small_multiples(section: DrawnSection, data: ReportData, figures: list[Figures], scope: str) -> None:
     # a page has room for the panels of the first figure only
     drawn = figures[:1] if is_limited() else figures
     for each in drawn:
-        of_task = by(_along(data, each, scope), "task_id")
+        rows = _along(data, each, scope)
+        of_task = by(rows, "task_id")
         if len(of_task) < 2:  # noqa: PLR2004 - as above
             continue
-        rows = [row for own in of_task.values() for row in own]
-        title = _title(rows, scope)
+        title = "number of repetitions" if scope == "intra" else "number of wordings"
+        at = "n_annotators"
+        if rows[0]["paraphrase_temperature"] is not None:
+            title, at = "paraphrase temperature", "paraphrase_temperature"
         block = section.add(heading=f"PSS {scope} by {title}: {each.name}", figure=f"pss-{scope}-by-task")
-        _colour(block, each, each.rows)
-        domain = _domain(rows)
+        each.colour(block, each.rows)
+        draw = partial(_panel, each, title, at, _near_domain(rows))
         tasks = [task for task in _by_score(each.rows, scope) if task in of_task]
-        charts = [Chart(task, each.name, partial(_panel, of_task[task], each, title, domain)) for task in tasks]
+        charts = [Chart(task, each.name, partial(draw, of_task[task])) for task in tasks]
         Room(data, MOST_PANELS * n_tasks(data.scorecard)).draw(block, charts, "panels")
         if len(drawn) < len(figures):
-            block.notes.append(
-                f"One of {len(figures)} models is drawn; `promptaudit report --charts` draws all of them."
-            )
+            some = f"One of {len(figures)} models is drawn"
+            block.notes.append(f"{some}; `promptaudit report --charts` draws all of them.")
 
 
 def _along(data: ReportData, figures: Figures, scope: str) -> list[Row]:
     # by temperature if there is one, else over the first k annotators
-    groups = {(row["task_id"], row["model_id"], row["strategy"]) for row in figures.rows}
-    rows = [
-        row
-        for row in data["stabilities"]
-        if (row["scope"], row["annotation_filter"]) == (scope, "labels_and_na")
-        and row["pss"] is not None
-        and (row["task_id"], row["model_id"], row["strategy"]) in groups
-    ]
-    warm, cold = _by_temperature(rows)
+    key = ("task_id", "model_id", "strategy")
+    groups = {tuple(row[name] for name in key) for row in figures.rows}
+    rows = _of(data["stabilities"], scope, "labels_and_na", columns=("scope", "annotation_filter"))
+    known = [row for row in rows if row["pss"] is not None and tuple(row[name] for name in key) in groups]
+    warm, cold = _by_temperature(known)
     return warm or cold
 
 
-def _title(rows: Sequence[Row], scope: str) -> str:
-    if rows[0]["paraphrase_temperature"] is not None:
-        return "paraphrase temperature"
-    return "number of repetitions" if scope == "intra" else "number of wordings"
-
-
-def _panel(rows: list[Row], figures: Figures, title: str, domain: panels.Domain) -> Drawn:
-    at = "paraphrase_temperature" if rows[0]["paraphrase_temperature"] is not None else "n_annotators"
-    points = [point(MART, row, "pss", at=row[at], series=row[figures.series_of]) for row in rows]
+def _panel(figures: Figures, title: str, at: str, domain: panels.Domain, rows: list[Row]) -> Drawn:
     values = span([row["pss"] for row in rows])
     label = f"{cut(rows[0]['task_id'], NAME)}, {cut(figures.name, NAME)}: PSS by {title}, {values}."
-    axes = Axes(x=title, y="PSS", ticks=sorted({row[at] for row in rows}), domain=domain, level=panels.STABLE)
-    return values, curves(
-        points, figures.series, axes, {"series": "of", "at": title, "value": "PSS", "low": "low", "high": "high"}, label
-    )
-
-
-def _domain(rows: Sequence[Row], column: str = "pss") -> panels.Domain:
-    return panels.near_domain([(row[column], row[f"{column}_low"]) for row in rows if row[column] is not None])
-
-
-def _colour(block: Block, figures: Figures, rows: Sequence[Row]) -> None:
-    block.legend = tuple(zip(panels.SERIES, figures.series, strict=False))
-    n = len({row[figures.series_of] for row in rows})
-    if n > len(panels.SERIES):
-        block.notes.append(f"{len(panels.SERIES)} of {n} are drawn; the figures below hold all of them.")
+    return values, _curves(rows, _axes(title, domain, of="of"), label, at, figures.series_of, figures.series)
 
 
 stability_across_tasks = Section(
@@ -243,7 +231,6 @@ stability_across_tasks = Section(
     queries=("stabilities",),
     whole=_across,
     finding=lambda data: ends(data, f"PSS over {data.word}s", data.scorecard, "pss_inter"),
-    is_optional=True,
 )
 
 # by model: how stable each model is under each strategy, side by side
@@ -257,36 +244,26 @@ _BY_MODEL = (
 
 def _fill_by_model(task: Task) -> None:
     models = list(dict.fromkeys(row["model_id"] for row in task.scored))
-    shown_models = models[: panels.MOST_BARS]
-    if len(shown_models) < len(models):
-        some = f"{len(shown_models)} of {len(models)} models are drawn"
-        task.block.notes.append(f"{some}; the figures below hold all of them.")
+    if len(models) > panels.MOST_BARS:
+        note_some(task.block, f"{panels.MOST_BARS} of {len(models)} models are drawn")
     shown = task.strategies(task.scored)
-    drawn = [row for row in task.scored if row["model_id"] in shown_models and row["strategy"] in shown]
-    task.draw(
-        [
-            Chart(title, beside, partial(_models, drawn, shown, name, title, task.name))
-            for name, title, beside in _SCOPES
-            if any(row[name] is not None for row in drawn)
-        ]
-    )
+    drawn = [row for row in task.scored if row["model_id"] in models[: panels.MOST_BARS] and row["strategy"] in shown]
+    charts = []
+    for name, title, respect in _SCOPES:
+        if known := [row for row in drawn if row[name] is not None]:
+            charts.append(Chart(title, respect, partial(_models, known, shown, name, title, task.name)))
+    task.draw(charts)
     task.table("PSS by model", _BY_MODEL, task.scored, CARD, most=task.n_rows)
 
 
 def _models(rows: list[Row], shown: list[str], name: str, title: str, task: str) -> Drawn:
-    known = [row for row in rows if row[name] is not None]
-    ends_of = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
-    points = [
-        {"name": row["model_id"], "series": row["strategy"], **{end: row[column] for end, column in ends_of.items()}}
-        for row in known
-    ]
-    least, most = min(known, key=lambda row: row[name]), max(known, key=lambda row: row[name])
+    names = {"name": "model_id", "series": "strategy", "value": name, "low": f"{name}_low", "high": f"{name}_high"}
+    points = [renamed(row, names) for row in rows]
+    least, most = min(rows, key=lambda row: row[name]), max(rows, key=lambda row: row[name])
     between = " to ".join(f"{number(row[name])} ({cut(row['model_id'], NAME)})" for row in (least, most))
     label = f"{task}: {title} of {len({row['name'] for row in points})} models by strategy, from {between}."
-    drawing = panels.ranges(
-        points, shown, _domain_of(known, name), title, label, of_what="strategy", level=panels.STABLE
-    )
-    return span([row[name] for row in known]), drawing
+    drawing = panels.ranges(points, shown, _domain_of(rows, name), title, label, "strategy", panels.STABLE)
+    return span([row[name] for row in rows]), drawing
 
 
 def _of_models(data: ReportData) -> str:
@@ -323,7 +300,7 @@ _BY_K = (
 
 def _fill_by_repetition(task: Task) -> None:
     rows = task.rows
-    adjacent = [row for row in task.of("stabilities") if (row["scope"], row["series"]) == ("intra", "adjacent")]
+    adjacent = _of(task.of("stabilities"), "intra", "adjacent")
     task.block.legend = BANDS
     _draw_first_k(task, rows, "asks of the same prompt", has_table=False)
     if any(row["n_annotators"] > 2 for row in adjacent):  # noqa: PLR2004 - with two asks both are the same
@@ -340,7 +317,7 @@ def _fill_by_repetition(task: Task) -> None:
 def _adjacent_asks(rows: list[Row], who: str, *, domain: panels.Domain) -> Drawn:
     values = span([row["pss"] for row in rows if row["pss"] is not None])
     label = f"{who}: PSS of each ask of the same prompt with the ask before, {values}."
-    return f"adjacent, {values}", _of_answers(rows, "n_annotators", "ask k against ask k - 1", "ask", domain, label)
+    return f"adjacent, {values}", _curves(rows, _axes("ask k against ask k - 1", domain, "ask"), label, "n_annotators")
 
 
 NEVER_TWICE = "No wording is asked twice, so nothing tells how far a model agrees with itself"
@@ -350,7 +327,7 @@ NEVER_TWICE = "No wording is asked twice, so nothing tells how far a model agree
 def _with_itself(worst: Row, _: ReportData) -> str:
     if worst["pss_intra"] == 1:
         return "Asked again in the same words, every model answers the same"
-    figure = ranged(*(worst[f"pss_intra{end}"] for end in ("", "_low", "_high")))
+    figure = with_ends(worst, "pss_intra")
     return f"Asked again in the same words, {whose(worst)} agrees with itself least: PSS {figure}"
 
 
@@ -360,7 +337,7 @@ stability_by_repetition = Section(
     intro="Agreement of a model with itself over the first k identical asks of the original wording (cumulative), and of each "
     f"ask with the one before (adjacent); 1 is perfect. Bands and lines are 95 % intervals. {CONVENTION}",
     queries=("stabilities",),
-    rows=lambda data: [row for row in data["stabilities"] if (row["scope"], row["series"]) == ("intra", "cumulative")],
+    rows=lambda data: _of(data["stabilities"], "intra", "cumulative"),
     of_labels=True,
     absent=ASKED_ONCE,
     fill=_fill_by_repetition,
@@ -387,7 +364,7 @@ _WORDINGS = (
 )
 _TRENDS = (
     *(MODEL, STRATEGY, Column("Verdict", lambda of: of.row["verdict"].replace("_", " "))),
-    Column("Reason", lambda of: of.row["reason"] or ABSENT),
+    words("Reason", "reason", ABSENT),
     *(tally("Temperatures", "n_temperatures"), tally("Samples", "n_samples")),
     *(figure("Change of PSS", "difference"), bounds("difference", "95 % interval"), figure("q", "q_value")),
 )
@@ -402,7 +379,7 @@ _MODELS = (STRATEGY, ANSWERS, tally("Models", "n_annotators"), SAMPLES, PSS, INT
 
 
 def _over_wordings(data: ReportData) -> list[Row]:
-    return [row for row in data["stabilities"] if row["scope"] == "inter"]
+    return _of(data["stabilities"], "inter")
 
 
 def _fill_over_wordings(task: Task) -> None:
@@ -418,9 +395,9 @@ def _fill_over_wordings(task: Task) -> None:
 
 
 def _by_temperature(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    parts = (("all", True), ("cumulative", False))
     warm, cold = (
-        [row for row in rows if (row["series"], row["paraphrase_temperature"] is not None) == part] for part in parts
+        [row for row in rows if row["series"] == series and (row["paraphrase_temperature"] is not None) == is_warm]
+        for series, is_warm in (("all", True), ("cumulative", False))
     )
     return warm, cold
 
@@ -431,7 +408,7 @@ def _fill_trends(task: Task) -> None:
     caption = "PSS of valid labels in single figures, as Barrie et al. give them"
     summaries = task.of("stability_summaries")
     task.table(caption, _SUMMARIES, summaries, "rpt_stability_summaries", n_heads=3, note=_NOTE)
-    between = [row for row in task.of("stabilities") if (row["scope"], row["series"]) == ("inter_model", "all")]
+    between = _of(task.of("stabilities"), "inter_model", "all")
     task.table("PSS between models, original wording, first ask", _MODELS, between, MART)
 
 
@@ -439,7 +416,8 @@ def _temperatures(rows: list[Row], who: str, *, domain: panels.Domain) -> Drawn:
     labels = [row for row in rows if row["annotation_filter"] == "labels_and_na"][:12]
     values = "; ".join(f"{row['paraphrase_temperature']:g}: {number(row['pss'])}" for row in labels)
     label = f"{who}: PSS at each paraphrase temperature, of labels: {values}."
-    return "", _of_answers(rows, "paraphrase_temperature", "paraphrase temperature", "temperature", domain, label)
+    axes = _axes("paraphrase temperature", domain, "temperature")
+    return "", _curves(rows, axes, label, "paraphrase_temperature")
 
 
 def _falling(data: ReportData) -> str:
@@ -456,17 +434,8 @@ def _falling(data: ReportData) -> str:
     return f"; it falls with the temperature in {len(falling)} of {len(known)} groups{left_out}, most for {whose(most)}: {size}"
 
 
-def _all(n: int) -> str:
-    return "the one group" if n == 1 else f"all {n} groups"
-
-
 def _below(data: ReportData) -> str:
-    rows = [
-        row
-        for row in data["stabilities"]
-        if (row["scope"], row["series"], row["annotation_filter"]) == ("inter", "all", "labels_and_na")
-    ]
-    known = known_rows(data, rows, "pss")
+    known = known_rows(data, _of(data["stabilities"], "inter", "all", "labels_and_na"), "pss")
     if not known:
         return "Only one prompt variant was asked, so nothing tells how far answers agree between them"
     warm = [row for row in known if row["paraphrase_temperature"] is not None]
@@ -479,7 +448,8 @@ def _below(data: ReportData) -> str:
         return f"PSS falls below .8 from temperature {first['paraphrase_temperature']:g} for {whose(first)}{_falling(data)}"
     n = sum(row["pss"] < panels.STABLE for row in known)
     if not n:
-        return f"PSS over {data.word}s is .8 or above for {_all(len(known))}"
+        everywhere = "the one group" if len(known) == 1 else f"all {len(known)} groups"
+        return f"PSS over {data.word}s is .8 or above for {everywhere}"
     worst = min(known, key=lambda row: row["pss"])
     lowest = f"lowest for {whose(worst)}: {number(worst['pss'])}"
     return f"PSS over {data.word}s is below .8 for {n} of {len(known)} groups, {lowest}"
@@ -518,7 +488,7 @@ def _fill_shares(task: Task) -> None:
     key = ("model_id", "strategy", "sample_share")
     rows = sorted(task.rows, key=lambda row: (scopes.index(row["scope"]), *(row[name] for name in key)))
     shown = task.strategies(rows)
-    draw = partial(_shares, shown=shown, domain=_domain(rows))
+    draw = partial(_shares, shown=shown, domain=_near_domain(rows))
     of_scopes = by([row for row in rows if row["strategy"] in shown], "scope").items()
     # scopes by turns, so that both are seen where there is room for few
     charts = zip_longest(*(task.models(own, _PARTS[scope], draw) for scope, own in of_scopes))
@@ -531,28 +501,20 @@ def _shares(rows: list[Row], who: str, *, shown: list[str], domain: panels.Domai
     points = [
         point(SHARES, row, "pss", series=row["strategy"], at=row["sample_share"], n=row["n_samples"]) for row in rows
     ]
-    shares = sorted({row["at"] for row in points})
-    of = f"{_PARTS[rows[0]['scope']]} by share of the samples ({', '.join(percent(share) for share in shares)})"
-    axes = Axes(x="share of the samples", y="PSS", ticks=shares, domain=domain, format=".0%", level=panels.STABLE)
-    names = {
-        "series": "strategy",
-        "at": "share of samples",
-        "value": "PSS",
-        "low": "low",
-        "high": "high",
-        "n": "samples",
-    }
-    return "", curves(points, shown, axes, names, f"{who}: PSS {of}: {spans_of(points)}.")
+    shares = ", ".join(map(percent, sorted({row["at"] for row in points})))
+    of = f"{_PARTS[rows[0]['scope']]} by share of the samples ({shares})"
+    axes = replace(_axes("share of the samples", domain, "share of samples", "strategy"), format=".0%")
+    return "", curves(points, shown, axes, f"{who}: PSS {of}: {spans_of(points)}.")
 
 
 def _enough(data: ReportData) -> str:
     rows = [row for row in known_rows(data, data["subsamples"], "pss") if row.get("scope") == "inter"]
-    whole = {group(row): row["pss"] for row in rows if row["sample_share"] == 1}
+    whole = {group_of(row): row["pss"] for row in rows if row["sample_share"] == 1}
     apart: dict[float, float] = {}
     for row in rows:
-        if group(row) in whole:
+        if group_of(row) in whole:
             share = row["sample_share"]
-            apart[share] = max(apart.get(share, 0.0), abs(row["pss"] - whole[group(row)]))
+            apart[share] = max(apart.get(share, 0.0), abs(row["pss"] - whole[group_of(row)]))
     shares = sorted(apart)
     enough = next(
         (share for place, share in enumerate(shares) if all(apart[later] <= NEAR for later in shares[place:])), None

@@ -8,12 +8,10 @@ from functools import partial
 from typing import Any
 
 from promptaudit.query.choice.choose import Wording
-from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.report.blocks.blocks import by, by_pair, keyed
-from promptaudit.report.blocks.cells import Printed, Traced
+from promptaudit.report.blocks.blocks import by, by_columns, by_pair, keyed
+from promptaudit.report.blocks.cells import Traced
 from promptaudit.report.charts import panels
-from promptaudit.report.data import ReportData
-from promptaudit.report.gather_judging import LABELS, is_rule
+from promptaudit.report.data import LABELS, ReportData, is_rule
 from promptaudit.report.sections.columns import (
     MODEL,
     N_SAMPLES,
@@ -23,18 +21,20 @@ from promptaudit.report.sections.columns import (
     bounds,
     counted,
     figure,
+    n_tasks,
     variant_number,
     wording,
     words,
 )
 from promptaudit.report.sections.section import Drawn, Section, Task, point
-from promptaudit.report.sections.words import NO_GOLD, by_group, known_rows, whose
-from promptaudit.system.display.figures import NAME, count, cut, number, ranged, signed
+from promptaudit.report.sections.words import NO_GOLD, known_rows, whose, with_ends
+from promptaudit.system.display.figures import NAME, count, cut, number, signed
 from promptaudit.warehouse import Row
 
 # accuracy under each variant
 
 MOST_VARIANTS = 200  # a panel
+_SCORED = ("model_id", "task_id", "strategy", "scoring_method")
 _SCORES, _SPREADS = "fct_variant_accuracy", "rpt_accuracy_spreads"
 _ACCURACY = (
     *(MODEL, STRATEGY, words("Scored by", "scoring_method")),
@@ -66,9 +66,7 @@ def _fill_accuracy(task: Task) -> None:
             worded = {f"{end}_wording": _worded(variants, row) for end, row in ends.items()}
             lines.append({**rows[0], "n": len(rows), _SPREADS: spreads.get((method, *pair)), **figures, **worded})
     task.table("Accuracy over variants", _ACCURACY, lines, n_heads=3)
-    rectified = [
-        {**row, "worded": _worded(variants, row)} for row in task.rows if row["accuracy_rectified"] is not None
-    ]
+    rectified = [row | {"worded": _worded(variants, row)} for row in task.rows if row["accuracy_rectified"] is not None]
     caption = "Accuracy that people would give, by variant"
     task.table(caption, _RECTIFIED, rectified, _SCORES, n_heads=3, most=task.n_rows)
 
@@ -91,15 +89,13 @@ def _dots(rows: list[Row], who: str, *, domain: panels.Domain, originals: set[st
 
 
 def _widest(data: ReportData) -> str:
-    groups = [rows for rows in by_group(known_rows(data, data["accuracy_by_variant"], "accuracy")) if len(rows) > 1]
-    ranges = [
-        (max(values) - min(values), values, rows) for rows in groups for values in [[row["accuracy"] for row in rows]]
-    ]
+    groups = by_columns(known_rows(data, data["accuracy_by_variant"], "accuracy"), *_SCORED)
+    ranges = {group: [row["accuracy"] for row in rows] for group, rows in groups.items() if len(rows) > 1}
     if not ranges:
         return ""
-    _, values, rows = max(ranges, key=lambda each: each[0])
-    ends = f"{number(min(values))} to {number(max(values))}"
-    return f"Accuracy is {ends} depending on the {data.word}, for {whose(rows[0])}"
+    group = max(ranges, key=lambda each: max(ranges[each]) - min(ranges[each]))
+    ends = f"{number(min(ranges[group]))} to {number(max(ranges[group]))}"
+    return f"Accuracy is {ends} depending on the {data.word}, for {whose(groups[group][0])}"
 
 
 accuracy_by_variant = Section(
@@ -261,11 +257,8 @@ def _breaks(row: Row) -> bool:
 
 
 def _breaking(row: Row) -> tuple[str, str]:
-    rate, of_others = (number(row[_ANSWERS][name]) for name in ("working_rate", "working_rate_of_others"))
-    return (
-        f"Wording {_variant(row['variant'])} breaks: {rate} against {of_others}",
-        f"{row['model_id']}, {row['strategy']}",
-    )
+    rates = " against ".join(number(row[_ANSWERS][name]) for name in ("working_rate", "working_rate_of_others"))
+    return f"Wording {_variant(row['variant'])} breaks: {rates}", f"{row['model_id']}, {row['strategy']}"
 
 
 def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -275,11 +268,9 @@ def _asking_otherwise(rows: Sequence[Row]) -> list[tuple[str, str]]:
         for row in reversed(rows)
         if row[_ANSWERS] is not None and row[_ANSWERS]["asks_the_same"] is False
     }
+    does_not = "does not ask the same as the original"
     return [
-        (
-            f"Wording {_variant(row['variant'])} does not ask the same as the original",
-            row[_ANSWERS]["meaning_reason"] or row["wording"],
-        )
+        (f"Wording {_variant(row['variant'])} {does_not}", row[_ANSWERS]["meaning_reason"] or row["wording"])
         for row in reversed(others.values())
     ]
 
@@ -299,13 +290,11 @@ def _asked(data: ReportData) -> list[Row]:
 
 def _accuracies(data: ReportData) -> list[Row]:
     # one method per task: labels if they are matched, else the first rule, else the first judge
-    methods = {
-        task_id: min(
-            (row["scoring_method"] for row in rows), key=lambda name: (name != LABELS, not is_rule(name), name)
-        )
-        for task_id, rows in by(data["accuracy_by_variant"], "task_id").items()
-    }
-    return [row for row in data["accuracy_by_variant"] if row["scoring_method"] == methods[row["task_id"]]]
+    out = []
+    for rows in by(data["accuracy_by_variant"], "task_id").values():
+        of_method = by(rows, "scoring_method")
+        out += of_method[min(of_method, key=lambda name: (name != LABELS, not is_rule(name), name))]
+    return out
 
 
 def _rank(row: Row) -> tuple[object, ...]:
@@ -317,7 +306,7 @@ def _rank(row: Row) -> tuple[object, ...]:
 def _costly(data: ReportData) -> str:
     originals = {row["prompt_variant_id"] for row in data.variants if row["is_original"]}
     costly: list[tuple[int, list[Row]]] = []
-    for rows in by_group(known_rows(data, data["accuracy_by_variant"], "accuracy")):
+    for rows in by_columns(known_rows(data, data["accuracy_by_variant"], "accuracy"), *_SCORED).values():
         base = next((row["accuracy"] for row in rows if row["prompt_variant_id"] in originals), None)
         if base is not None and len(rows) > 1:
             costly.append((sum(row["accuracy"] < base - MUCH for row in rows), rows))
@@ -349,7 +338,6 @@ prompt_variants = Section(
 
 EFFECTS = "fct_variations"
 TITLE = "What moves the answers"
-INTERVAL = "95 % interval"
 LARGEST = "moves_most"
 
 SAYS = {
@@ -370,27 +358,13 @@ def kind(row: Row) -> str:
     return str(row["variation"]).replace("_", " ")
 
 
-def _measure(of: Traced, name: str) -> Printed:
-    return of.measure(mart_columns(EFFECTS)[name])
-
-
-def _bounds(of: Traced, name: str) -> Printed:
-    return of.bounds_of(mart_columns(EFFECTS)[name])
-
-
 _KINDS = (
     *(MODEL, STRATEGY, Column("Kind", lambda of: kind(of.row)), Column("Verdict", lambda of: SAYS[of.row["verdict"]])),
-    *(
-        counted("Variants", "n_variants"),
-        N_SAMPLES,
-        figure("Disagreement", "disagreement"),
-        figure("of repeating", "noise"),
-    ),
-    *(figure("Effect", "effect", _measure), figure(INTERVAL, "effect", _bounds)),
-    figure("Share of effects", "effect_share", Traced.share),
-    *(figure("Sensitivity", "sensitivity"), figure(INTERVAL, "sensitivity", _bounds)),
-    *(figure("Consistency", "consistency"), figure("PSS inter", "pss_inter", _measure)),
-    figure(INTERVAL, "pss_inter", _bounds),
+    *(counted("Variants", "n_variants"), N_SAMPLES, figure("Disagreement", "disagreement")),
+    *(figure("of repeating", "noise"), figure("Effect", "effect", Traced.measure), bounds("effect")),
+    *(figure("Share of effects", "effect_share", Traced.share), figure("Sensitivity", "sensitivity")),
+    *(bounds("sensitivity"), figure("Consistency", "consistency")),
+    *(figure("PSS inter", "pss_inter", Traced.measure), bounds("pss_inter")),
 )
 
 
@@ -412,23 +386,17 @@ def _fill_kinds(task: Task) -> None:
 
 def finding(rows: Sequence[Row]) -> str:
     """Says which kind moves the answers of which model most, by the largest effect."""
-    largest = sorted((row for row in rows if row["verdict"] == LARGEST), key=lambda row: -row["effect"])
-    if not largest:
+    largest = [row for row in rows if row["verdict"] == LARGEST]
+    if largest:
+        first = max(largest, key=lambda row: row["effect"])
+        on = f" on {cut(first['task_id'], NAME)}" if n_tasks(rows) > 1 else ""
+        rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
+        of_whom = f"{cut(first['model_id'], NAME)}{on}"
+        said = f"{kind(first)} moves answers of {of_whom} most, {with_ends(first, 'effect')} beyond repeating{rest}"
+    else:
         none = "no kind of variation is told from repeating", "not measured without repetitions"
-        return _begun(_moving(rows, *none))
-    first = largest[0]
-    on = f" on {cut(first['task_id'], NAME)}" if len({row["task_id"] for row in rows}) > 1 else ""
-    rest = f"; {len(largest) - 1} more below" if len(largest) > 1 else ""
-    of_whom = f"{cut(first['model_id'], NAME)}{on}"
-    return _begun(f"{kind(first)} moves answers of {of_whom} most, {_effect(first)} beyond repeating{rest}")
-
-
-def _begun(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
-
-
-def _effect(row: Row) -> str:
-    return ranged(row["effect"], row["effect_low"], row["effect_high"])
+        said = _moving(rows, *none)
+    return said[:1].upper() + said[1:]
 
 
 def _moving(rows: Sequence[Row], none: str, unmeasured: str) -> str:
@@ -445,19 +413,15 @@ def _said(rows: Sequence[Row]) -> str:
     largest = next((row for row in rows if row["verdict"] == LARGEST), None)
     if largest is None:
         return _moving(rows, "no kind told from repeating", "not measured")
-    return f"{kind(largest)} moves answers most, {_effect(largest)}"
+    return f"{kind(largest)} moves answers most, {with_ends(largest, 'effect')}"
 
 
 def _ranges(rows: list[Row], who: str, *, series: Sequence[str], domain: panels.Domain) -> Drawn:
     points = [point(EFFECTS, row, "effect", name=kind(row), series=row["strategy"]) for row in rows]
     strongest = max(rows, key=lambda row: row["effect"])
-    label = (
-        f"{who}: effect of each kind of variation beyond repeating; {kind(strongest)} {number(strongest['effect'])}."
-    )
-    drawing = panels.ranges(
-        points, list(series), domain, "beyond repeating", label, "strategy", level=0.0, names_what="kind"
-    )
-    return "", drawing
+    most = f"{kind(strongest)} {number(strongest['effect'])}"
+    label = f"{who}: effect of each kind of variation beyond repeating; {most}."
+    return "", panels.ranges(points, series, domain, "beyond repeating", label, "strategy", 0.0, "kind")
 
 
 def _domain(rows: Sequence[Row]) -> panels.Domain:
@@ -473,8 +437,6 @@ variations = Section(
     "two asks of one prompt do; it is 0 where the kind moves nothing. Lines are 95 % intervals for other "
     "samples and other variants of the kind. A kind is named where its effect differs from zero and from that "
     "of every other kind.",
-    queries=("variations",),
     fill=_fill_kinds,
     finding=lambda data: finding(data["variations"]),
-    is_optional=True,
 )

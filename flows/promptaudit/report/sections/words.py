@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptaudit.registry.mart_columns import mart_columns
-from promptaudit.system.display.figures import cut, number
+from promptaudit.report.blocks.blocks import by
+from promptaudit.system.display.figures import cut, number, ranged
 from promptaudit.warehouse import Row
 
 if TYPE_CHECKING:
@@ -22,24 +23,10 @@ def known_rows(data: ReportData, rows: Iterable[Row], column: str) -> list[Row]:
     return [row for row in known if row.get("model_id") not in references] or known
 
 
-def group(row: Row) -> tuple[str, ...]:
-    """Takes the model, task, strategy and scoring method of a row, as far as it has them."""
-    return tuple(row[name] for name in ("model_id", "task_id", "strategy", "scoring_method") if name in row)
-
-
-def by_group(rows: Iterable[Row]) -> list[list[Row]]:
-    """Groups rows by model, task, strategy and scoring method."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(group(row), []).append(row)
-    return list(groups.values())
-
-
 def whose(row: Row, *names: str) -> str:
     """Names the model, task and strategy of a row, or the given columns instead."""
-    return ", ".join(
-        cut(row[name], NAME) for name in names or ("model_id", "task_id", "strategy") if row.get(name) is not None
-    )
+    known = [row.get(name) for name in names or ("model_id", "task_id", "strategy")]
+    return ", ".join(cut(name, NAME) for name in known if name is not None)
 
 
 def of_extreme(
@@ -73,10 +60,17 @@ def ends(data: ReportData, what: str, rows: Iterable[Row], column: str, *names: 
 
 def means_of(rows: Sequence[Row], name: str, column: str) -> dict[str, float]:
     """Maps each value of the column `name` to the mean of a figure over its rows."""
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        values.setdefault(row[name], []).append(row[column])
-    return {key: sum(own) / len(own) for key, own in values.items()}
+    return {key: sum(row[column] for row in own) / len(own) for key, own in by(rows, name).items()}
+
+
+def with_ends(row: Row, column: str) -> str:
+    """Prints a figure of a row with its interval."""
+    return ranged(*(row[f"{column}{end}"] for end in ("", "_low", "_high")))
+
+
+def renamed(row: Row, names: Mapping[str, str]) -> Row:
+    """Takes columns of a row under other names, as charts have them."""
+    return {name: row[column] for name, column in names.items()}
 
 
 def class_of(row: Row) -> str:
@@ -136,6 +130,5 @@ def why_no_figure(row: Row, measure: str, kind: str) -> str:  # noqa: PLR0911 - 
         return NO_CLASSES
     if measure == "wording_share" and row["sensitivity"] is not None:
         return REWORDED_ONCE
-    return why_one_variant(
-        [row], {"pss_inter": "PSS over prompt variants"}.get(measure, mart_columns("rpt_audit")[measure].label.lower())
-    )
+    label = "PSS over prompt variants" if measure == "pss_inter" else mart_columns("rpt_audit")[measure].label.lower()
+    return why_one_variant([row], label)

@@ -34,22 +34,18 @@ def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
 
     The next command ends with `options`, which say where it looks.
     """
-    lines = first_lines(summary, width)
-    for cause in [each for each in summary.causes if each.kind in MOVED][:MOST_CAUSES]:
-        lines += _wrapped("changed", cause.sentence, width)
-    for sentence in summary.read_differently:
-        lines += _wrapped("readers", sentence, width)
-    for sentence in summary.breaking:
-        lines += _wrapped("breaks", sentence, width)
-    if summary.worst is not None:
-        lines += _wrapped("worst", _worst(summary.worst), width)
-    if summary.example is not None:
-        lines += _wrapped("example", _example(summary.example), width)
-    if summary.better is not None:
-        lines += _wrapped("better", summary.better, width)
-    for each in summary.unread:
-        lines += [] if each.groups else _wrapped("unread", each.sentence, width)
-    return [*lines, *_typed("next", summary.next_command + options, width)]
+    moved = [cause.sentence for cause in summary.causes if cause.kind in MOVED]
+    said = {
+        "changed": moved[:MOST_CAUSES],
+        "readers": summary.read_differently,
+        "breaks": summary.breaking,
+        "worst": [] if summary.worst is None else [_worst(summary.worst)],
+        "example": [] if summary.example is None else [_example(summary.example)],
+        "better": [] if summary.better is None else [summary.better],
+        "unread": [each.sentence for each in summary.unread if not each.groups],
+    }
+    lines = [line for name, sentences in said.items() for each in sentences for line in _wrapped(name, each, width)]
+    return [*first_lines(summary, width), *lines, *_typed("next", summary.next_command + options, width)]
 
 
 def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from promptaudit.registry.mart_columns import ENDS, MartColumn, compact_measures, mart_columns
 from promptaudit.report.ask_copy import rows
 from promptaudit.report.blocks.blocks import by
-from promptaudit.report.gather_judging import comparisons
 from promptaudit.report.queries import query
 from promptaudit.report.sections.answers import AS_MODAL, AS_NA, BOUNDED, bounded, lacking, n_unanswered
 from promptaudit.report.sections.rule_against_judge import VERIFIED, findings
@@ -28,7 +27,7 @@ from promptaudit.system.display.figures import (
     share,
     share_interval,
 )
-from promptaudit.warehouse import Ask, Row, Warehouse
+from promptaudit.warehouse import Row, Warehouse
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,16 +46,7 @@ def comparison_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, A
     `accuracy_std_rule` and `accuracy_std_judge` are added: the published standard deviations (ddof 1) of the
     accuracies.
     """
-    return comparisons(_asker(warehouse, audit_run_id))
-
-
-def field_rows(warehouse: Warehouse, audit_run_id: str) -> list[dict[str, Any]]:
-    """Reads a run's rows of marts.fct_field_stability at full precision, by task, strategy, model and field."""
-    return rows(warehouse, query("fields"), audit_run_id)
-
-
-def _asker(warehouse: Warehouse, audit_run_id: str) -> Ask:
-    return lambda text, /, **values: rows(warehouse, text, audit_run_id, **values)
+    return rows(warehouse, query("comparisons"), audit_run_id)
 
 
 def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> RenderableType:
@@ -65,7 +55,8 @@ def scorecard(warehouse: Warehouse, audit_run_id: str, width: int) -> Renderable
 
     kinds = {row["task_id"]: row["kind"] for row in rows(warehouse, query("tasks"), audit_run_id)}
     scores, compared = scorecard_rows(warehouse, audit_run_id), comparison_rows(warehouse, audit_run_id)
-    of_fields = [line for table in _fields(field_rows(warehouse, audit_run_id)) for line in printed(table, width)]
+    fields = rows(warehouse, query("fields"), audit_run_id)
+    of_fields = [line for table in _fields(fields) for line in printed(table, width)]
     return Group(*drawn(scores, compared, width, kinds), *of_fields)
 
 
@@ -82,10 +73,11 @@ def drawn(
         yield "no figures yet: nothing of this run has been measured"
         return
     notes = Footnotes()
-    columns = [(SIZE, [size(row) for row in scores])]
+    columns = [(SIZE, list(map(size, scores)))]
     for measure in compact_measures():
-        column = [_cell(row, measure, notes, (kinds or {}).get(row["task_id"], "")) for row in scores]
-        columns.append((_heading(measure), column))
+        heading = measure.label.replace(" ", "\n") if measure.compact == "figure" else measure.label or measure.name
+        cells = [_cell(row, measure, notes, (kinds or {}).get(row["task_id"], "")) for row in scores]
+        columns.append((heading, cells))
     same = {
         title: column[0]
         for title, column in columns
@@ -110,12 +102,6 @@ def names(scores: Sequence[Row]) -> list[tuple[str, str]]:
     if len(set(models)) == 1:
         return list(zip(models, tasks, strict=True))
     return list(zip(tasks, models, strict=True))
-
-
-def _heading(measure: MartColumn) -> str:
-    if measure.compact == "figure":
-        return measure.label.replace(" ", "\n")
-    return measure.label or measure.name
 
 
 def size(row: Row) -> str:

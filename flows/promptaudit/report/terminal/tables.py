@@ -72,6 +72,8 @@ def printed(table: TextTable, width: int) -> Iterator[Text]:
 
 
 def _table(columns: Sequence[str], lines: Sequence[Line], part: Sequence[int], widths: Sequence[int]) -> Iterator[Text]:
+    from rich.cells import chop_cells
+
     titles = [[""], *(columns[index].split("\n") for index in part)]
     for place in range(-max(map(len, titles)), 0):  # the last lines of all headings are beside each other
         row = [title[place] if len(title) >= -place else "" for title in titles]
@@ -82,9 +84,8 @@ def _table(columns: Sequence[str], lines: Sequence[Line], part: Sequence[int], w
         if line.heading and line.heading != above:
             yield _text(line.heading, "bold")
         above = line.heading
-        *before, last = _folded(cut(line.name, NAME), widths[0] - INDENT)
-        for name in before:
-            yield _text(" " * INDENT + name)
+        *before, last = chop_cells(cut(line.name, NAME), widths[0] - INDENT) or [""]
+        yield from (_text(" " * INDENT + name) for name in before)
         yield _row(" " * INDENT + last, [line.cells[index] for index in part], widths)
 
 
@@ -93,12 +94,6 @@ def _row(name: str, cells: Sequence[str], widths: Sequence[int], style: str = ""
 
     aligned = [" " * (width - cell_len(cell)) + cell for cell, width in zip(cells, widths[1:], strict=True)]
     return _text((" " * GAP).join([set_cell_size(name, widths[0]), *aligned]).rstrip(), style)
-
-
-def _folded(name: str, width: int) -> list[str]:
-    from rich.cells import chop_cells
-
-    return chop_cells(name, width) or [""]
 
 
 def _text(line: str, style: str = "") -> Text:
