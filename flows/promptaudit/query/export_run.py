@@ -9,7 +9,7 @@ from pathlib import Path
 from promptaudit.prompts.as_sent import SentPrompts
 from promptaudit.prompts.put_samples import json_of
 from promptaudit.query.export_files import FORMS, refuse_filled, write_folder
-from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.registry.errors import DataError, refuse_unknown
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Row, Warehouse
 from promptaudit.warehouse.duckdb_file import Connection, rows_of
@@ -53,12 +53,8 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
 
     Raises UsageError for an unknown run, format or policy, with the nearest, and for a folder that holds anything.
     """
-    if form not in FORMS:
-        msg = f"--format {form}{nearest(form, FORMS)}"
-        raise UsageError(msg)
-    if text is not None and text not in POLICIES:
-        msg = f"--text {text}{nearest(text, POLICIES) or ': none or full'}"
-        raise UsageError(msg)
+    refuse_unknown("--format", form, FORMS)
+    refuse_unknown("--text", text, POLICIES)
     warehouse = Warehouse(settings.warehouse)
     audit_run_id = resolve_id(warehouse, run)
     folder = to or Path(f"export-{audit_run_id[:12]}-{form}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from promptaudit.system.display.figures import ranged
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.two_way import two_way_interval
@@ -19,6 +20,10 @@ class Level:
     figure: float | None
     low: float | None = None
     high: float | None = None
+
+    def __str__(self) -> str:
+        """Writes it with three digits."""
+        return ranged(self.figure, self.low, self.high)
 
 
 def finite(value: float) -> float | None:

@@ -63,7 +63,7 @@ def test_refused_samples_stand_with_their_other_answers(warehouse: Warehouse) ->
     assert found[1].other_answers == [("place", 2), (None, 1)]
     assert (found[1].n_variants_refused, found[1].n_variants, found[1].is_original_refused) == (1, 4, False)
     diagnosis = replace(without_weakness(1, "steady"), refusals=found)
-    lines = lines_of(diagnosis, top=1)
+    lines = list(lines_of(diagnosis, top=1))
     at = lines.index("refused samples")
     assert lines[at + 1 : at + 4] == [
         "  s2  2 of 2 answers are refusals, under 2 of 2 wordings, the original among them; other answers: none",

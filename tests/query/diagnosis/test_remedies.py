@@ -31,7 +31,7 @@ def remedies(
 ) -> list[Remedy]:
     task = Task(is_sensitive=False, inputs={name: f"{text} {name}" for name in unit.sample_ids})
     material = Material((unit,), {unit.task_id: task})
-    trial = TrialOfUnit(**unit.names, reader=reader, n_asks=Q * R)
+    trial = TrialOfUnit(*unit.group, reader=reader, n_asks=Q * R)
     of_labels = {(unit.task_id, label): known for label, known in (descriptions or {}).items()}
     return find_remedies(
         "f0cffa393744", material, find_confusions([unit]), of_labels, {unit.task_id: policy}, {trial[:3]: trial}

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from promptaudit.plan.pilot import LEAST_SAMPLES, LEAST_WORDINGS
-from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.plan.grid import LEAST_SAMPLES, LEAST_WORDINGS
+from promptaudit.registry.errors import DataError, UsageError, refuse_unknown
 from promptaudit.registry.registry import Registry
+from promptaudit.system.display.compared import OfUnit
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.designs.bias import sensitivity_bias
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
@@ -46,13 +47,10 @@ class SourceRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerGroup:
+class AnswerGroup(OfUnit):
     """Describes the answers of one model to one task under one strategy, by one scoring method if there are several.
 
     Attributes:
-        model_id: of the card.
-        task_id: of the card.
-        strategy: how the instruction is dressed.
         scoring_method: of accuracy; None for other measures.
         n_repetitions: the number of asks that most of its cells have.
         n_wordings_asked: how many wordings it was asked under, with the wordings that break.
@@ -63,9 +61,6 @@ class AnswerGroup:
             wordings; at most 0, and 0 for other measures.
     """
 
-    model_id: str
-    task_id: str
-    strategy: str
     scoring_method: str | None
     n_repetitions: int
     n_wordings_asked: int
@@ -92,9 +87,7 @@ OF_A_PLAN = Least(LEAST_SAMPLES, LEAST_WORDINGS)
 
 def kind_of(measure: str) -> Kind:
     """Sorts a measure as a mean of single answers or as sensitivity; raises UsageError for another measure."""
-    if measure not in MEASURES:
-        msg = f"--measure {measure}: planned are {', '.join(MEASURES)}{nearest(measure, MEASURES)}"
-        raise UsageError(msg)
+    refuse_unknown("--measure", measure, MEASURES, f"planned are {', '.join(MEASURES)}")
     return "sensitivity" if measure == "sensitivity" else "linear"
 
 

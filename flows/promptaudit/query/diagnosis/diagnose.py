@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal, get_args
 
 from promptaudit.query.diagnosis.confusions import Confusion, find_confusions
 from promptaudit.query.diagnosis.groups import Group, Groups, find_groups
@@ -14,16 +13,16 @@ from promptaudit.query.diagnosis.readings import read_differently
 from promptaudit.query.diagnosis.refusals import RefusedSample, find_refusals
 from promptaudit.query.diagnosis.remedies import Remedy, TrialOfUnit, find_remedies
 from promptaudit.query.diagnosis.samples import PointsTo, SampleFinding, sample_findings
-from promptaudit.registry.errors import UsageError, nearest
+from promptaudit.registry.errors import refuse_unknown
 from promptaudit.registry.mart_columns import ENDS, mart_columns
+from promptaudit.system.display.compared import OfUnit, names_of
 from promptaudit.system.display.encode import NOT_ENCODED
-from promptaudit.system.display.policy import Texts
+from promptaudit.system.display.policy import POLICIES, Texts
 from promptaudit.warehouse import Row, Warehouse, rows_as
 from promptaudit.warehouse.figure_names import figure_id
 from promptaudit.warehouse.run_names import resolve
 from promptaudit.warehouse.sql import sql
 
-Text = Literal["none", "excerpt", "full"]
 UNREAD_RATE = 0.01
 ID = 12  # as many characters of a run's id as tell it from any other
 GROUPS = (
@@ -62,16 +61,13 @@ class SampleRow(SampleFinding):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnitCounts:
+class UnitCounts(OfUnit):
     """Counts of the samples of one model, task and strategy by what they point to, and its figures on the scorecard.
 
     n_samples_changed: samples with more than one label, of the n_samples_compared that have answers to two wordings.
     figures: the columns of rpt_audit as they are printed, with the ends of their intervals.
     """
 
-    model_id: str
-    task_id: str
-    strategy: str
     n_samples: int
     n_samples_changed: int
     n_samples_compared: int
@@ -80,12 +76,9 @@ class UnitCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadAnswers:
+class UnreadAnswers(OfUnit):
     """A model, task and strategy whose answers are often no label, with the number of answers of each other status."""
 
-    model_id: str
-    task_id: str
-    strategy: str
     invalid_rate: float
     statuses: Mapping[str, int]
 
@@ -133,9 +126,7 @@ def diagnose(
         MeasureError: nothing is measured.
         WarehouseError: nothing is published.
     """
-    if text is not None and text not in get_args(Text):
-        msg = f"--text {text[:80]}{nearest(text, get_args(Text))}"
-        raise UsageError(msg)
+    refuse_unknown("--text", text, POLICIES)
     named = resolve(warehouse, run)
     (row,) = warehouse.published.read(
         "select seed, origin from marts.dim_audit_runs where audit_run_id = $run", run=named.audit_run_id
@@ -158,7 +149,7 @@ def diagnose(
     descriptions = {(each["task_id"], each["label"]): each["description"] or "" for each in labels}
     tried = [each for each in diagnosis.confusions if (each.task_id, each.gold_label) in descriptions]
     rows = rows_as(TrialOfUnit, warehouse.published.read(sql("query.diagnosis", "trials"), run=named.audit_run_id))
-    trials = {(row.model_id, row.task_id, row.strategy): row for row in rows}
+    trials = {row[:3]: row for row in rows}
     short, policy = named.audit_run_id[:ID], _policy(material, text)
     return replace(diagnosis, remedies=tuple(find_remedies(short, material, tried, descriptions, policy, trials)))
 
@@ -180,7 +171,7 @@ def put_together(
     policy = _policy(material, text)
     counts = tuple(
         UnitCounts(
-            **unit.names,
+            **names_of(unit),
             n_samples=len(own),
             n_samples_changed=unit.scorecard.n_samples_changed or 0,
             n_samples_compared=unit.scorecard.n_samples_compared or 0,
@@ -208,7 +199,7 @@ def put_together(
     confusions = tuple(find_confusions(units))
     formats = tuple(
         UnreadAnswers(
-            **unit.names,
+            **names_of(unit),
             invalid_rate=rate,
             statuses=unit.statuses,
         )
@@ -242,7 +233,7 @@ def _figures(scorecard: Row) -> dict[str, float | None]:
 def _sample_row(run: str, unit: Unit, finding: SampleFinding, task: Task, policy: str) -> SampleRow:
     text = shown_text(task.inputs.get(finding.sample_id), policy)
     name = figure_id(
-        "fct_sensitivity", {"audit_run_id": run, **unit.names, "sample_id": finding.sample_id}, "sensitivity"
+        "fct_sensitivity", {"audit_run_id": run, **names_of(unit), "sample_id": finding.sample_id}, "sensitivity"
     )
     return SampleRow(**asdict(finding), input=text, figure=name)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from promptaudit.query.diagnosis.material import Task, Unit
 from promptaudit.query.diagnosis.samples import PointsTo, SampleFinding
+from promptaudit.system.display.compared import names_of
 from promptaudit.udfs.measures.clusters import separate_clusters
 from promptaudit.udfs.measures.shared_words import Contrast, SharedWord, shared_words
 from promptaudit.udfs.measures.wording_effect import discoveries
@@ -166,7 +167,7 @@ def _group(
     )
     return Group(
         group=0,  # until the groups are ranked
-        **unit.names,
+        **names_of(unit),
         gold_label=str(unit.labels[candidate.gold]),
         sample_ids=tuple(unit.sample_ids[index] for index in candidate.members.tolist()),
         n_rest=len(candidate.rest),

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from promptaudit.registry.cards import WORDED_ALONE
 from promptaudit.registry.errors import MeasureError
+from promptaudit.system.display.compared import OfUnit
 from promptaudit.system.display.figures import LONG, cut, shown
 from promptaudit.warehouse import Row, Warehouse, rows_as
-from promptaudit.warehouse.run_names import refuse_unknown
+from promptaudit.warehouse.run_names import chosen
 from promptaudit.warehouse.sql import sql
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
@@ -62,7 +63,7 @@ class _TaskRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class Unit(OfUnit):
     """One model, task and strategy of a run, its samples in order.
 
     labels: shape (C,) with None, N/A, first. p_tau: shape (N, C). gold: shape (N,), places in labels, -1 unknown.
@@ -70,9 +71,6 @@ class Unit:
     wordings and places in labels; only the most sensitive samples are in it.
     """
 
-    model_id: str
-    task_id: str
-    strategy: str
     labels: tuple[str | None, ...]
     sample_ids: tuple[str, ...]
     p_tau: NDArray[np.float64]
@@ -82,11 +80,6 @@ class Unit:
     answers: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
     scorecard: Scorecard
     statuses: dict[str, int]  # how many answers have each, but for valid ones and errors
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Maps the columns model_id, task_id and strategy to the unit's own."""
-        return {"model_id": self.model_id, "task_id": self.task_id, "strategy": self.strategy}
 
 
 def shown_text(text: str | None, policy: str) -> str | None:
@@ -128,14 +121,8 @@ def read_material(
         MeasureError: nothing is measured.
     """
     rows = rows_as(Scorecard, warehouse.published.read(sql("query.diagnosis", "units"), run=run))
-    for option, column, value in (
-        ("model", "model_id", model),
-        ("task", "task_id", task),
-        ("strategy", "strategy", strategy),
-    ):
-        if rows:
-            refuse_unknown(option, value, {getattr(row, column) for row in rows}, run)
-        rows = [row for row in rows if value in (None, getattr(row, column))]
+    if rows:
+        rows = chosen(rows, f"run {run} has none of that name", model=model, task=task, strategy=strategy)
     tasks = {row.task_id: row for row in rows_as(_TaskRow, warehouse.published.read(_TASKS, run=run))}
     units = [_unit(warehouse, run, row, tasks[row.task_id].labels) for row in rows]
     kept = tuple(unit for unit in units if unit is not None)

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from promptaudit.query.diagnosis.material import Unit
+from promptaudit.system.display.compared import OfUnit, names_of
 from promptaudit.udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
 
 PointsTo = Literal["prompt", "noise", "prompt_or_noise", "sample_or_label", "output_format"]
@@ -24,12 +25,9 @@ MEANS: dict[PointsTo, str] = {  # word: what the run's variants are called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleFinding:
+class SampleFinding(OfUnit):
     """One sample of a unit. low and high bound the interval for other wordings; p_value is by noise alone."""
 
-    model_id: str
-    task_id: str
-    strategy: str
     sample_id: str
     gold_label: str | None
     said: str | None  # the label given most, None for N/A
@@ -71,7 +69,7 @@ def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
         own_effect = effects.get(index)
         samples.append(
             SampleFinding(
-                **unit.names,
+                **names_of(unit),
                 sample_id=sample,
                 gold_label=unit.samples[index].gold_label,
                 said=unit.labels[top[index]],

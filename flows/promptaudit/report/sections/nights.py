@@ -394,15 +394,14 @@ _RULES = (
 
 def _fill_gate(section: DrawnSection, data: ReportData) -> None:
     from promptaudit.gate.outcome import NAMED
-    from promptaudit.gate.terminal import figures_of, name_of, shown_rows
 
     if data.gate is None or not data.gate.rules:
         return
     order = list(NAMED)  # the gravest first
     lines = []
     for result in sorted(data.gate.rules, key=lambda result: order.index(result.outcome)):
-        shown, n_more = shown_rows(result)
-        reasons = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
+        shown, n_more = result.shown_rows()
+        reasons = [result.reason, *(f"{each.name}: {each.figures}" for each in shown)]
         more = [f"and {n_more} more"] if n_more else []
         rule = {"outcome": NAMED[result.outcome].capitalize(), "rule": cut(result.rule, LONGEST)}
         found = {"found": "; ".join([*_cut(reasons), *more]), "look_closer": "; ".join(_cut(result.look_closer))}

@@ -183,6 +183,22 @@ def count(value: int | None) -> str:
     return ABSENT if value is None else f"{value:,}"
 
 
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """Formats a number of things: `1 night`, `1,200 nights`; `many` is for words that take more than an s."""
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Formats how often each of some of our words applies: `3 regressed, 2 not comparable`."""
+    return ", ".join(f"{n:,} {word.replace('_', ' ')}" for word, n in counts.items())
+
+
+def listed(names: Sequence[str], most: int, limit: int = NAME) -> str:
+    """Lists the first few of other people's words and counts the rest: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(cut(name, limit) for name in names[:most])}{more}"
+
+
 def counted_of(value: int | None, planned: int | None) -> str:
     """Formats a count, with the planned number behind it if that is another: `499 of 500`."""
     return count(value) if planned in (None, value) else f"{count(value)} of {count(planned)}"
