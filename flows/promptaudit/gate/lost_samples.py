@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from promptaudit.gate.night_rules import look_closer
+from promptaudit.gate.night_rules import FIRST, look_closer
 from promptaudit.gate.outcome import RuleResult, RuleRow, State
 from promptaudit.gate.source import LostSample, Source
 from promptaudit.gate.value_rules import selects
@@ -56,8 +56,7 @@ def check_lost(rule: LostRule, source: Source) -> RuleResult:
         reason = "nothing is known of nights of this run" if not states else "too little was answered"
         return result(outcome="unmeasured", reason=reason, rows=unknown)
     if all(state.state == "first_night" for state in states):
-        reason = "no earlier night asked the same: there is nothing to hold this one against"
-        return result(outcome="first_night", reason=reason)
+        return result(outcome="first_night", reason=FIRST)
     return result(outcome="passed", reason=f"none of {n_rows} {what} is lost")
 
 

@@ -8,17 +8,18 @@ from functools import partial
 
 from promptaudit.gate.outcome import RuleResult, RuleRow, State
 from promptaudit.gate.source import Group, NightState, Source
-from promptaudit.gate.value_rules import NO_ROW, about, finite, selects
+from promptaudit.gate.value_rules import NO_ROW, about, selects
 from promptaudit.registry.gate_rules import JUDGE, DriftRule, VerdictRule
 from promptaudit.registry.mart_columns import OF_PARTS
 from promptaudit.system.display.compared import NAMES, Compared, NightFigure, names_of
-from promptaudit.system.display.figures import listed, plural
+from promptaudit.system.display.figures import finite, listed, plural
 from promptaudit.system.display.movement import IN_BASE, in_words
 
 FULL_RULE = 3
 """Normal nights from which an alarm is raised, as in `promptaudit.udfs.differences.difference`."""
 MOST_UNTESTED = 0.1
 """Share of untested figures above which nothing is known of the others either."""
+FIRST = "no earlier night asked the same: there is nothing to hold this one against"
 UNKNOWN = ("unconfirmed", "not_comparable")
 _MOST_NAMED = 5
 _COMPARED_ALONE = ("cost_usd", "latency_ms")
@@ -119,8 +120,7 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
         return result(outcome="unmeasured", reason=reason, rows=unknown)
     first = [state for state in states if state.state == "first_night"]
     if states and len(first) == len(states):
-        reason = "no earlier night asked the same: there is nothing to hold this one against"
-        return result(outcome="first_night", reason=reason, look_closer=())
+        return result(outcome="first_night", reason=FIRST, look_closer=())
     judged = [each for each in figures if each.verdict not in UNKNOWN and each not in accepted]
     few = [state.n_nights_normal for state in states if state.n_nights_normal < FULL_RULE]
     judges = moved_judges(source.night_states)

@@ -14,7 +14,7 @@ from promptaudit.gate.source import Source
 from promptaudit.registry.gate_columns import TEMPERATURE
 from promptaudit.registry.gate_rules import Condition, Rule, ValueRule
 from promptaudit.system.display.compared import NAMES
-from promptaudit.system.display.figures import plural
+from promptaudit.system.display.figures import finite, plural
 from promptaudit.warehouse import Row
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -161,11 +161,6 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
                 row = {"model_id": model, "task_id": task, "scoring_method": method}
                 if (model, task, method) not in seen and selects(keyed, row):
                     yield lacking(model_id=model, task_id=task, others={"scoring_method": method})
-
-
-def finite(value: Any) -> float | None:  # noqa: ANN401 - of a row
-    """Turns a figure into a number. None for NULL, NaN and infinity."""
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def query_of(rule: ValueRule, source: Source) -> str:

@@ -12,7 +12,7 @@ from promptaudit.query.export_files import FORMS, refuse_filled, write_folder
 from promptaudit.registry.errors import DataError, refuse_unknown
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Row, Warehouse
-from promptaudit.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.warehouse.duckdb_file import rows_of
 from promptaudit.warehouse.run_names import resolve_id
 from promptaudit.warehouse.sql import sql
 
@@ -67,12 +67,8 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
                 "rebuild RUN --restore"
             )
             raise DataError(msg)
-        orders = _by_prediction(con, "option_orders", audit_run_id)
-        weights = _by_prediction(con, "option_loglikelihoods", audit_run_id)
         sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
         for row in rows:
-            row["option_order"] = orders.get(row["prediction_id"], {}).get("option_order")
-            row["option_loglikelihoods"] = weights.get(row["prediction_id"], {}).get("option_loglikelihoods")
             row["messages"] = None
             row["has_texts"] = text == "full" or (text is None and not row["is_sensitive"])
             if not row["has_texts"]:
@@ -98,7 +94,3 @@ def _with_messages(rows: Sequence[Row], sent: SentPrompts) -> Iterator[list[Row]
         for row, shown in zip(told, sent.shown(told), strict=True):
             row["messages"] = None if shown is None else json_of(shown.messages)
         yield some
-
-
-def _by_prediction(con: Connection, query: str, run: str) -> dict[str, Row]:
-    return {row["prediction_id"]: row for row in rows_of(con, sql("query", query), run=run)}

@@ -13,8 +13,8 @@ from promptaudit.prompts.messages import FILLED, TRIED
 from promptaudit.registry.cards import ALL_FIELDS
 from promptaudit.registry.cards import Level as ScaleLevel
 from promptaudit.system.display.columns import aligned
-from promptaudit.system.display.figures import cut, number
-from promptaudit.trial.figures import Level, finite, levels
+from promptaudit.system.display.figures import cut, finite, number
+from promptaudit.trial.figures import Level, levels
 from promptaudit.trial.measures import ACCURACY, OF_LABELS, column_of
 from promptaudit.trial.plan import Trial
 from promptaudit.udfs.differences.answers import paired_values

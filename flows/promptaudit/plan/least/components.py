@@ -166,14 +166,11 @@ def answer_groups(
     cells = cells.filter(pl.col("model_id").is_in(models), pl.col("task_id").is_in(tasks))
     groups = list(_groups(cells, measure, run, audit_id, least))
     if not groups:
+        others = ", ".join(each for each in MEASURES if each != measure)
         why = "no gold labels" if measure == "micro_f1" else "no answers that it is a measure of"
-        msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {_others(measure)}"
+        msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {others}"
         raise DataError(msg)
     return groups
-
-
-def _others(measure: str) -> str:
-    return ", ".join(each for each in MEASURES if each != measure)
 
 
 def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str, least: Least) -> Iterator[AnswerGroup]:
@@ -197,7 +194,8 @@ def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str, le
             raise DataError(msg) from error
         yield AnswerGroup(
             **{"scoring_method": None, **name, **found},
-            n_repetitions=_commonest(own.unique(["sample_id", "wording"])["n_asks"]),
+            # of equally common numbers the smallest
+            n_repetitions=int(own.unique(["sample_id", "wording"])["n_asks"].mode().sort()[0]),
             n_wordings_asked=n_wordings,
             breaking=tuple((names_of[wording], rate, of_others) for wording, rate, of_others in breaking),
         )
@@ -250,8 +248,3 @@ def _sensitivity(cells: pl.DataFrame) -> dict[str, Any]:
 
 def _codes(column: pl.Series) -> NDArray[np.int64]:
     return (column.rank("dense").cast(pl.Int64) - 1).to_numpy()
-
-
-def _commonest(column: pl.Series) -> int:
-    counts = column.value_counts().sort("count", column.name, descending=[True, False])
-    return int(counts[column.name][0])

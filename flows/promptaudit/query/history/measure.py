@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from promptaudit.registry.errors import UsageError, WarehouseError, refuse_unkno
 from promptaudit.registry.gate_columns import compared_as
 from promptaudit.registry.mart_columns import mart_columns
 from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.system.display.figures import finite
 from promptaudit.warehouse import Warehouse, rows_as
 from promptaudit.warehouse.run_names import chosen, complete_runs
 from promptaudit.warehouse.sql import sql
@@ -222,16 +222,12 @@ def _with_figure(night: Night, row: Figure, last: Figure | None, verdict: NightV
     changes = None if last is None or row.figure is None else differs(last._asdict(), row._asdict())
     return replace(
         night,
-        figure=_finite(row.figure),
-        low=_finite(row.low),
-        high=_finite(row.high),
+        figure=finite(row.figure),
+        low=finite(row.low),
+        high=finite(row.high),
         **{name: getattr(row, name) for name in COUNTS},
         is_comparable=None if changes is None else not changes,
         differs=changes or "",
         verdict=verdict and verdict.verdict,
         reason=verdict and verdict.reason,
     )
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is None or math.isfinite(value) else None

@@ -53,6 +53,11 @@ def paragraph(text: str, limit: int = LONG) -> list[str]:
     return lines
 
 
+def finite(value: float | None) -> float | None:
+    """Turns a figure into a plain number. None for NULL, NaN and infinity."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Formats a figure to so many digits; NULL is a dash."""
     if value is None:
