@@ -28,11 +28,6 @@ class PairRow:
     shown: str  # the origin with what it looks like
     api_key_env: str
 
-    @property
-    def cells(self) -> tuple[str, str]:
-        """Gives what a line shows of it."""
-        return self.shown, self.api_key_env
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderPair(PairRow):
@@ -61,11 +56,6 @@ class CodeRow:
     folder_sha256: str | None
     environment: tuple[str, ...]
     shown: str
-
-    @property
-    def cells(self) -> tuple[str, str]:
-        """Gives what a line shows of it."""
-        return self.shown, "" if self.sha256 is None else f"sha256 {self.sha256[:DIGITS]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +86,8 @@ class TrustedFolder:
 
     def lines(self) -> list[str]:
         """Writes a line for each pair and all code, safe to print, and a closing one."""
-        pairs = [(*_new(each), ", ".join(each.models)) for each in self.pairs]
-        code = [(*_new(each), ", ".join(each.cards)) for each in self.code]
+        pairs = [_row("new" if each.is_new else "known", each, ", ".join(each.models)) for each in self.pairs]
+        code = [_row("new" if each.is_new else "known", each, ", ".join(each.cards)) for each in self.code]
         new = _counted(sum(each.is_new for each in self.pairs), sum(each.is_new for each in self.code))
         last = f"{new} recorded in {self.trust_file}" if new else f"all trusted already, in {self.trust_file}"
         if not pairs and not code:
@@ -116,9 +106,7 @@ class ForgottenFolder:
 
     def lines(self) -> list[str]:
         """Writes a line for each pair and all code, safe to print, and a closing one."""
-        pairs, code = (
-            [("forgotten", *each.cells, "") for each in rows] for rows in (self.forgotten, self.forgotten_code)
-        )
+        pairs, code = ([_row("forgotten", each, "") for each in rows] for rows in (self.forgotten, self.forgotten_code))
         last = f"{self.registry}: nothing of it is trusted"
         if pairs or code:
             last = f"{_counted(len(pairs), len(code))} taken out of {self.trust_file}"
@@ -136,7 +124,7 @@ class TrustList:
     def lines(self) -> list[str]:
         """Writes a line for each pair and all code, safe to print, and a closing one."""
         pairs, code = (
-            [(each.trusted_at, *each.cells, each.registry) for each in rows] for rows in (self.trusted, self.code)
+            [_row(each.trusted_at, each, each.registry) for each in rows] for rows in (self.trusted, self.code)
         )
         what = _counted(len(pairs), len(code)) or "nothing is trusted yet,"
         return [*_lines(pairs, code), visible(f"{what} in {self.trust_file}")]
@@ -213,8 +201,10 @@ def _code_cells(code: Code) -> dict[str, Any]:
     return {**asdict(code), "shown": str(code)}
 
 
-def _new(row: FolderPair | FolderCode) -> tuple[str, str, str]:
-    return "new" if row.is_new else "known", *row.cells
+def _row(first: str, row: PairRow | CodeRow, last: str) -> tuple[str, str, str, str]:
+    if isinstance(row, PairRow):
+        return first, row.shown, row.api_key_env, last
+    return first, row.shown, "" if row.sha256 is None else f"sha256 {row.sha256[:DIGITS]}", last
 
 
 def _lines(*tables: Sequence[tuple[str, str, str, str]]) -> Iterator[str]:

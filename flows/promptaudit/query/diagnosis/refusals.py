@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptaudit.query.diagnosis.material import Material, shown_text
+from promptaudit.query.diagnosis.material import Material
 from promptaudit.system.display.compared import OfUnit
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
@@ -31,19 +31,15 @@ class RefusedSample(OfUnit):
     other_answers: Sequence[tuple[str | None, int]]
 
 
-def find_refusals(
-    warehouse: Warehouse, run: str, material: Material, policy: Mapping[str, str]
-) -> tuple[RefusedSample, ...]:
+def find_refusals(warehouse: Warehouse, run: str, material: Material) -> tuple[RefusedSample, ...]:
     """Finds the refused samples of the diagnosed units and lists them with the most often refused first."""
     units = {unit.group for unit in material.units}
     return tuple(
         RefusedSample(
             **row
             | {
-                "refusal": shown_text(row["refusal"], policy[row["task_id"]]),
-                "input": shown_text(
-                    material.tasks[row["task_id"]].inputs.get(row["sample_id"]), policy[row["task_id"]]
-                ),
+                "refusal": material.shown(row["task_id"], row["refusal"]),
+                "input": material.shown_input(row["task_id"], row["sample_id"]),
                 "other_answers": [(each["label"], each["n"]) for each in row["other_answers"]],
             }
         )

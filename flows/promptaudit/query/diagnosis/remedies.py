@@ -57,7 +57,6 @@ def find_remedies(
     material: Material,
     confusions: Sequence[Confusion],
     descriptions: Mapping[tuple[str, str], str],
-    policy: Mapping[str, str],
     trials: Mapping[Key, TrialOfUnit],
 ) -> list[Remedy]:
     """Suggests what to try against the confusions that stand out: at most MOST, one for each model, task and strategy.
@@ -67,14 +66,13 @@ def find_remedies(
         material: the units and tasks of the diagnosis.
         confusions: the most frequent first.
         descriptions: by task and label, from cards that describe their labels.
-        policy: by task none, excerpt or full; under none no input becomes an example.
         trials: by model, task and strategy.
     """
     units = {unit.group: unit for unit in material.units}
     found: dict[Key, Remedy] = {}
     for each in confusions:
         if each.stands_out and each.group not in found and len(found) < MOST:
-            inputs = {} if policy[each.task_id] == "none" else material.tasks[each.task_id].inputs
+            inputs = {} if material.is_hidden(each.task_id) else material.inputs[each.task_id]
             remedy = _remedy(run, units[each.group], trials[each.group], each, descriptions, inputs)
             found |= {} if remedy is None else {each.group: remedy}
     return list(found.values())
