@@ -87,14 +87,14 @@ def line(history: History, series: Series) -> str:
     names = (series.model_id, series.task_id, *(() if series.strategy is None else (series.strategy,)))
     who = " · ".join(cut(name, NAME) for name in names)
     figures = [night.figure for night in series.nights]
-    drawn, scale = sparkline(figures, is_share=_is_share(history.measure))
+    curve, scale = sparkline(figures, is_share=_is_share(history.measure))
     last = next((night for night in reversed(series.nights) if night.figure is not None), None)
     if last is None:
-        return f"{who}  {drawn}  no figure"
+        return f"{who}  {curve}  no figure"
     low, high = scale
     ends = f"scale {printed(history.measure, low)} to {printed(history.measure, high)}" if low < high else "all equal"
     newest = f"{printed(history.measure, last.figure)} {bounds(last)}".rstrip()
-    return f"{who}  {drawn}  {ends}, last {newest}"
+    return f"{who}  {curve}  {ends}, last {newest}"
 
 
 def _is_share(measure: str) -> bool:
