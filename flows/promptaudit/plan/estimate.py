@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from promptaudit.cards.check_cards import CardCheck, check_audit, lines_of_refusals
 from promptaudit.cards.check_cards.data import choose
-from promptaudit.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
+from promptaudit.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, known_usd, price_of, prompt_tokens
 from promptaudit.cards.rewording import n_variants, rewordings_of
 from promptaudit.plan.grid import n_asks
 from promptaudit.plan.judge_requests import Ruling, Wording, rulings_of
@@ -102,9 +102,7 @@ def money(usd: float | None) -> str:
 
 def line_of(what: str, name: str, card: ModelCard, requests: int, tokens_in: int, tokens_out: int) -> Line:
     """Makes the line of what a model is asked, at its price."""
-    price = price_of(card)
-    usd = None if price is None else usd_of(price, tokens_in, tokens_out)
-    return Line(what, name, requests, tokens_in, tokens_out, usd)
+    return Line(what, name, requests, tokens_in, tokens_out, known_usd(price_of(card), tokens_in, tokens_out))
 
 
 def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()) -> Estimate:

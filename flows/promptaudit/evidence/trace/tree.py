@@ -77,17 +77,16 @@ def _branches(trace: Trace) -> Iterator[Branch]:
     raw = trace.raw
     retired = " (their raw rows are in the archive)" if trace.is_retired else ""
     yield from _rows(f"{trace.n_answers:,} predictions{retired}", raw["predictions"], ANSWER)
-    yield from _rows(f"{len(raw['samples']):,} samples", raw["samples"], ("sample_id", "gold_label", "input"))
-    yield from _rows(f"{len(raw['prompt_variants'])} prompt variants", raw["prompt_variants"], VARIANT)
+    yield from _rows("{n} samples", raw["samples"], ("sample_id", "gold_label", "input"))
+    yield from _rows("{n} prompt variants", raw["prompt_variants"], VARIANT)
     yield from _prompts(trace)
-    orders = raw["option_orders"]
-    yield from _rows(f"options of {len(orders):,} samples and variants in another order than the data", orders, ORDER)
+    head = "options of {n} samples and variants in another order than the data"
+    yield from _rows(head, raw["option_orders"], ORDER)
     if raw["grid"]:
         yield from _rows("design", raw["designs"], DESIGN)
         dealt = [{**row, "n_samples": len(row["sample_ids"])} for row in raw["grid"]]
-        yield from _rows(f"{len(dealt)} asks of a part of the samples", dealt, DEALT)
-    rulings = raw.get("verdicts", [])
-    yield from _rows(f"{len(rulings)} rulings", rulings, ("verdict_id", "judge_id", "completion"))
+        yield from _rows("{n} asks of a part of the samples", dealt, DEALT)
+    yield from _rows("{n} rulings", raw.get("verdicts", []), ("verdict_id", "judge_id", "completion"))
     yield from _rows("models, with prices", raw["models"], MODEL)
     yield from _rows("served as", trace.served, ("model_id", "served_model", "system_fingerprint", "n_answers"))
     yield from _rows("cards", raw["tasks"], ("task_id", "kind", "level", "reader", "fingerprint"))
@@ -139,13 +138,11 @@ def _rows(head: str, rows: list[Row], columns: tuple[str, ...]) -> Iterator[Bran
     if len(rows) > MOST:
         lines.append(f"and {len(rows) - MOST:,} more: --json lists all")
     if lines:
-        yield head, lines
+        yield head.replace("{n}", f"{len(rows):,}"), lines
 
 
 def _value(value: object) -> str:
-    if value is None:
-        return "NULL"
-    return repr(value) if isinstance(value, float) else str(value)
+    return "NULL" if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
 def _line(text: str) -> Text:

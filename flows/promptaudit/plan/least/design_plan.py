@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from promptaudit.cards.prices import price_of, usd_of
+from promptaudit.cards.prices import known_usd, price_of
 from promptaudit.plan.estimate import money
 from promptaudit.plan.least.components import SourceRun
 from promptaudit.registry.registry import Registry
@@ -172,20 +172,10 @@ def request_costs(
     for row in rows_as(_RequestCost, rows):
         if (row.model_id, row.task_id, row.strategy) not in groups:
             continue
-        name, usd = row.model_id, _usd(registry, row)
+        name = row.model_id
+        usd = known_usd(price_of(registry.model(name)), row.prompt_tokens, row.completion_tokens)
         costs.n_groups[name] = costs.n_groups.get(name, 0) + 1
         before = costs.usd.get(name, 0.0)
         costs.usd[name] = None if usd is None or before is None else before + usd
         costs.answers_a_second[name] = row.answers_a_second or None
     return costs
-
-
-def _usd(registry: Registry, row: _RequestCost) -> float | None:
-    price = price_of(registry.model(row.model_id))
-    if price is None:
-        return None
-    if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
-        return 0.0
-    if row.prompt_tokens is None or row.completion_tokens is None:
-        return None
-    return usd_of(price, row.prompt_tokens, row.completion_tokens)
