@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 import promptaudit
-from promptaudit.query.show_tables import described
+from promptaudit.query.sql import described
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.warehouse.figure_names import begin_with

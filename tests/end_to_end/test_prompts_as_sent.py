@@ -16,8 +16,8 @@ import pytest
 from rich.console import Console
 
 from promptaudit.audit.runs import close_run
-from promptaudit.evidence.terminal import tree_of
 from promptaudit.evidence.trace import trace
+from promptaudit.evidence.trace.tree import tree_of
 from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
 from promptaudit.marts.publish import publish
 from promptaudit.marts.transform import transform

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 from promptaudit.gate.accept import pin_run, waive_run
 from promptaudit.gate.check import check_run
-from promptaudit.gate.formats import junit, markdown, write_junit, write_markdown
-from promptaudit.gate.outcome import GateResult, RuleResult, RuleRow
+from promptaudit.gate.formats import junit, markdown
+from promptaudit.gate.outcome import MOST_ROWS, GateResult, RuleResult, RuleRow
 from promptaudit.gate.source import Parts
-from promptaudit.gate.terminal import MOST_ROWS, figures_of, lines_of, lines_of_pin, name_of
 from promptaudit.registry.errors import CardError, UsageError, WarehouseError
 from promptaudit.report.sections.nights import gate_rules
 from promptaudit.report.summary import gate_of
 from promptaudit.system.display.encode import encoded
 from promptaudit.system.display.progress import Progress
+from promptaudit.system.files import SHARED, write_text
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse, now
 from tests.report.sections.test_sections_across_tasks import report_data
@@ -60,13 +60,11 @@ def test_a_rule_holds_for_every_row_it_selects(tmp_path: Path) -> None:
     result = one(gated, run, "sensitivity_high <= 0.2")
     assert (result.outcome, result.n_rows, result.reason) == ("failed", 4, "2 of 4 rows fail")
     assert states(result) == [("failed", "n", "t", 0.21), ("failed", "n", "u", 0.3)]
-    assert figures_of(result.rows[0]) == "sensitivity_high 0.210; sensitivity 0.160 [0.110, 0.210]"
+    assert result.rows[0].figures == "sensitivity_high 0.210; sensitivity 0.160 [0.110, 0.210]"
     # the corrected one has an interval of its own
     corrected = one(gated, run, "sensitivity_corrected_high <= 0.7")
     assert (corrected.rule, corrected.reason) == ("sensitivity_corrected_high <= 0.7", "2 of 4 rows fail")
-    assert (
-        figures_of(corrected.rows[0]) == "sensitivity_corrected_high 0.710; sensitivity_corrected 0.660 [0.610, 0.710]"
-    )
+    assert corrected.rows[0].figures == "sensitivity_corrected_high 0.710; sensitivity_corrected 0.660 [0.610, 0.710]"
     # 0.2 is not above 0.2
     assert one(gated, run, "sensitivity_high <= 0.2 at model_id = m").outcome == "passed"
     assert one(gated, run, "sensitivity_high < 0.2 at model_id = m").outcome == "failed"
@@ -140,8 +138,8 @@ def test_rpt_audits_name_over_paraphrase_temperatures(tmp_path: Path) -> None:
         stability(gated, run, 0.5, 0.0, **other)
     result = one(gated, run, "pss_inter_low >= 0.8 at paraphrase_temperature <= 1")
     assert (result.n_rows, states(result)) == (2, [("failed", "m", "t", 0.79)])
-    assert name_of(result.rows[0]) == "m / t / simple / paraphrase_temperature 1.0"
-    assert figures_of(result.rows[0]) == "pss_inter_low 0.790; pss 0.900 [0.790, 0.950]"
+    assert result.rows[0].name == "m / t / simple / paraphrase_temperature 1.0"
+    assert result.rows[0].figures == "pss_inter_low 0.790; pss 0.900 [0.790, 0.950]"
     assert one(gated, run, "pss_inter_low >= 0.8 at paraphrase_temperature < 1").outcome == "passed"
     assert one(gated, run, "pss_inter_low >= 0.5 at paraphrase_temperature <= 2").n_rows == 3
 
@@ -290,7 +288,7 @@ def test_no_regressed(tmp_path: Path) -> None:
     assert (result.outcome, result.n_rows, result.base_run_id) == ("failed", 1, base)
     assert result.reason == f"1 of 1 comparisons is regressed, against last night ({base})"
     assert result.look_closer == (f"promptaudit compare {base} {run}",)
-    assert figures_of(result.rows[0]) == (
+    assert result.rows[0].figures == (
         "micro_f1 0.900 -> 0.800; difference -0.100 [-0.150, -0.050]; by chance 1 time in 1,000; the prompt changed"
     )
     assert one(gated, run, "no regressed").n_rows == 2  # every measure but label_churn
@@ -376,7 +374,7 @@ def test_baselines(tmp_path: Path) -> None:
     assert one(gated, run, "no regressed against baseline").base_run_id == older
     again = pin_run(settings, run, "release-4", None, QUIET)
     assert again.before == older
-    assert lines_of_pin(again) == [f"run {run} of 'nightly' is pinned as 'release-4', in place of {older}"]
+    assert list(again.lines()) == [f"run {run} of 'nightly' is pinned as 'release-4', in place of {older}"]
     result = one(gated, run, "no regressed against release-4")
     assert (result.outcome, result.reason) == ("passed", "this run is what 'release-4' names")
 
@@ -428,8 +426,8 @@ def test_what_is_accepted_passes_until_its_day_is_over(tmp_path: Path) -> None:
     found = checked(gated, run, *rules)
     assert [result.outcome for result in found.rules] == ["waived", "waived"]
     assert found.exit_code == 0
-    assert "known: a new prompt" in "\n".join(lines_of(found))
-    assert f"accepted until {until} 23:59" in figures_of(found.rules[0].rows[0])
+    assert "known: a new prompt" in "\n".join(found.lines())
+    assert f"accepted until {until} 23:59" in found.rules[0].rows[0].figures
     # the same again lands nothing; and nothing fails any more
     with pytest.raises(UsageError, match="fails no rule: there is nothing to accept"):
         waive_run(settings, run, "known: a new prompt", until.isoformat(), QUIET, rules=rules)
@@ -509,7 +507,7 @@ def hostile(folder: Path) -> GateResult:
 def test_names_steer_neither_terminal_nor_shell_nor_query(tmp_path: Path) -> None:
     found = hostile(tmp_path)
     assert [result.outcome for result in found.rules] == ["failed", "failed", "unmeasured", "first_night"]
-    said = "\n".join(lines_of(found))
+    said = "\n".join(found.lines())
     assert not {"\x00", "\x1b", "\u202e"} & set(said)
     command, query = found.rules[1].look_closer[0], "select count(*) from marts.rpt_audit"
     words = shlex.split(command)
@@ -589,7 +587,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     for task in range(n):
         gated.row("rpt_audit", run, task_id=f"t{task:02}", micro_f1=0.5 if task else None)
     found = checked(gated, run, "micro_f1 >= 0.8")
-    lines = lines_of(found)
+    lines = found.lines()
     assert lines[1].startswith(f"FAILED      micro_f1 >= 0.8: {n - 1} of {n} rows fail")
     assert lines[2].strip() == "m / t01 / simple: micro_f1 0.500"  # what failed comes before what has no figure
     assert lines[2 + MOST_ROWS].strip() == "and 5 more"
@@ -606,14 +604,13 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path.write_text("old")
     link = tmp_path / "link.xml"
     link.symlink_to(path)
-    assert write_junit(found, link) == link
+    assert write_text(junit(found), link, SHARED) == link
     assert (path.read_text(), link.is_symlink()) == (junit(found), True)
-    assert write_markdown(found, tmp_path / "gate.md").read_text() == markdown(found)
     with pytest.raises(WarehouseError, match=r"missing/gate\.md: cannot be written: No such file"):
-        write_markdown(found, tmp_path / "missing/gate.md")
+        write_text(markdown(found), tmp_path / "missing/gate.md", SHARED)
     (tmp_path / "folder").mkdir()
     with pytest.raises(WarehouseError, match="folder: cannot be written"):
-        write_junit(found, tmp_path / "folder")
+        write_text(junit(found), tmp_path / "folder", SHARED)
     assert [each.name for each in tmp_path.glob("*.new")] == []
 
 

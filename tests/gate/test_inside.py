@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from promptaudit.gate.approve import EXIT_CODES, approve, parse_approval
-from promptaudit.gate.inside import pairs_inside
 from promptaudit.gate.source import Parts
+from promptaudit.gate.verdict_rules import EXIT_CODES, approve, pairs_inside, parse_approval
 from promptaudit.marts.comparison.result import RunComparison
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.gates import parse_rule

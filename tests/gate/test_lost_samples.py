@@ -7,7 +7,6 @@ from typing import Any
 
 from promptaudit.gate.check import check_run
 from promptaudit.gate.outcome import RuleResult
-from promptaudit.gate.terminal import lines_of_rule
 from promptaudit.warehouse import Warehouse
 from tests.support.handmade_warehouse import TABLES, Gated
 
@@ -36,7 +35,7 @@ def checked(
 def test_a_lost_sample_is_named(tmp_path: Path) -> None:
     result = checked(tmp_path, {"sample_id": "s2"})
     assert (result.outcome, result.reason) == ("failed", "1 of 3 samples is lost: s2")
-    text = "\n".join(lines_of_rule(result))
+    text = "\n".join(result.lines())
     assert "sample_id s2" in text
     assert "right in all its asks on 9 nights, wrong in all on 2 nights since" in text
     assert "promptaudit compare " in text

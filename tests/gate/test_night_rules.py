@@ -9,7 +9,6 @@ import pytest
 
 from promptaudit.gate.check import check_run
 from promptaudit.gate.outcome import RuleResult
-from promptaudit.gate.terminal import figures_of
 from promptaudit.warehouse import Warehouse
 from tests.support.handmade_warehouse import TABLES, Gated
 
@@ -144,5 +143,5 @@ def test_what_is_answered_otherwise_fails_no_changed_and_no_other_rule(tmp_path:
     failed = checked(tmp_path / "other", *figures, rule="no changed", state="changed")
     assert (failed.outcome, failed.reason) == ("failed", "1 of 2 figures is changed, against 9 normal nights")
     assert failed.rows[0].moved == f"8 of 100 answers of {failed.rows[0].task_id} were refused, 0 of 100 before"
-    line = figures_of(failed.rows[0])
+    line = failed.rows[0].figures
     assert "refusal_rate 0 % -> 8 %; difference +8 % [+5 %, +11 %]" in line.replace(".0", "")

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from promptaudit.evidence.retain import restore, retain
-from promptaudit.evidence.terminal import line_of_difference
 from promptaudit.evidence.verify.runs import VerifyResult
 from promptaudit.marts import publish as publishing
 from promptaudit.marts.digests import digests, packed, unpacked
@@ -229,7 +228,7 @@ def test_the_published_copy_is_held_against_the_seals_too(gated: Gated) -> None:
     sealed_night(gated)
     change(Warehouse(gated.warehouse).published.path, "update marts.rpt_audit set sensitivity = 0.1")
     (found,) = held(gated).findings
-    assert line_of_difference(found) == (
+    assert found.line == (
         "changed: marts.rpt_audit model_id=m, task_id=t, strategy=simple in the published copy: column sensitivity"
     )
 

@@ -19,7 +19,7 @@ from promptaudit.marts.publish import publish
 from promptaudit.marts.write_lake import SCHEMAS, write_lake
 from promptaudit.registry.errors import UsageError, WarehouseError
 from promptaudit.warehouse import Published, Warehouse
-from promptaudit.warehouse.lake import Lake, lake_of_settings, read_lake
+from promptaudit.warehouse.lake import Lake, attached, lake_of_settings
 from tests.support.handmade_warehouse import Gated
 from tests.support.lakes import KINDS, PlacedLake, placed_lake, rows_of
 from tests.support.prefect_server import wait_for
@@ -72,7 +72,7 @@ def known() -> Lake:
 
 def same(copy: Published) -> None:
     """Whether lake and copy have equal tables with equal rows."""
-    with copy.connect() as source, read_lake(known(), "1GB") as con:
+    with copy.connect() as source, attached(known(), is_writer=False, memory="1GB") as con:
         tables = "select table_schema || '.' || table_name from information_schema.tables where list_contains($1, table_schema)"
         names = sorted(name for (name,) in source.execute(tables, [list(SCHEMAS)]).fetchall())
         assert sorted(name for (name,) in con.execute(tables, [list(SCHEMAS)]).fetchall()) == names
@@ -150,11 +150,11 @@ def test_two_readers_with_the_catalog_s_address_see_whole_publications(
 def test_the_queries_of_a_reader_see_one_publication(lake: PlacedLake, gated: Gated) -> None:
     assert lake.variables
     counted = "select (select count(*) from raw.audit_runs) as n, (select count(*) from marts.rpt_audit) as n_rows"
-    with read_lake(known(), "1GB") as con:
+    with attached(known(), is_writer=False, memory="1GB") as con:
         ((n_before,),) = con.execute("select count(*) from raw.audit_runs").fetchall()
         night(gated, 1)
         assert con.execute(counted).fetchall() == [(n_before, n_before)]
-    with read_lake(known(), "1GB") as con:
+    with attached(known(), is_writer=False, memory="1GB") as con:
         assert con.execute(counted).fetchall() == [(n_before + 1, n_before + 1)]
     same(Warehouse(gated.warehouse).published)
 

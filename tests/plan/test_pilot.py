@@ -9,7 +9,7 @@ import pytest
 from promptaudit.ask.wordings.variants import landed_variants
 from promptaudit.plan.cells import Variant
 from promptaudit.plan.design import Design, design_audit
-from promptaudit.plan.pilot import pilot_design, pilot_variants, refuse_begun
+from promptaudit.plan.grid import pilot_design, pilot_variants, refuse_begun
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.registry import load_registry
 from promptaudit.registry.samples import load_samples

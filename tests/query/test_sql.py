@@ -18,8 +18,7 @@ import pytest
 
 import promptaudit as pa
 from promptaudit.query.analyses import analyses, analysis
-from promptaudit.query.show_tables import asks_for_tables, described
-from promptaudit.query.sql import distinct_names
+from promptaudit.query.sql import asks_for_tables, described, distinct_names
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import begin_with

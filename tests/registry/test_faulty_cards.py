@@ -11,7 +11,6 @@ import pytest
 
 from promptaudit.cards.check_cards import check_audit, check_cards
 from promptaudit.cards.trust.command import trust_folder
-from promptaudit.cards.trust.terminal import lines_of as lines_of_trust
 from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
 from promptaudit.marts.comparison.compare_named import card_of
 from promptaudit.registry.errors import CardError, PromptauditError, UnknownCard
@@ -183,7 +182,7 @@ def test_a_faulty_card_is_no_absent_one_for_commands_that_can_do_without(tmp_pat
     with pytest.raises(PromptauditError, match="unknown field 'labls' of 't'; nearest: labels"):
         import_predictions(warehouse, [answers], registry, ImportOptions(task="t"))
     trusted = trust_folder(settings_of(tmp_path / "audit.duckdb"), folder)
-    assert lines_of_trust(trusted)[:-1] == lines_of(registry)
+    assert trusted.lines()[:-1] == lines_of(registry)
 
 
 def test_a_judge_may_name_a_task_whose_card_is_faulty(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from promptaudit.registry.errors import UsageError
 from promptaudit.trial.arms import change_of
 from promptaudit.trial.base_run import Base, PromptVariant, SampleChoice, choose, read_base
 from promptaudit.trial.effects import effects_of
-from promptaudit.trial.terminal import _table
 from promptaudit.warehouse import Warehouse, rows_as
 from tests.support.handmade_warehouse import Gated
 
@@ -107,7 +106,7 @@ def test_accuracies_of_all_fields_and_of_each_are_compared(tried: tuple[Path, st
     for measure, three in expected.items():
         assert figures[measure] == pytest.approx(three), measure
     assert {each.verdict for each in effects.measures} == {"too few samples: 10 are needed"}
-    lines = list(_table(effects, ("unchanged", "tried", "tried - unchanged")))
+    lines = list(effects.lines(("unchanged", "tried", "tried - unchanged")))
     assert [line.split()[:2] for line in lines[2:]] == [
         ["Accuracy,", "all_fields"],
         ["Invalid", "rate"],

@@ -84,8 +84,8 @@ def test_a_part_of_a_run_is_a_model_or_a_strategy_or_both(
 @pytest.mark.parametrize(
     ("base", "candidate", "words"),
     [
-        (":gpt-x:simple2", ":gpt-x:detail", "has no strategy 'simple2'; nearest: simple"),
-        (":gpt-y", ":gpt-x", "has no model 'gpt-y'; nearest: gpt-x"),
+        (":gpt-x:simple2", ":gpt-x:detail", "strategy simple2: run b1 has none of that name; nearest: simple"),
+        (":gpt-y", ":gpt-x", "model gpt-y: run b1 has none of that name; nearest: gpt-x"),
         ("::simple", ":gpt-x", "name a model of both, or of neither"),
         (":gpt-x:simple", ":gpt-x", "name a strategy of both, or of neither"),
         ("::simple", "b1::simple", "are the same"),

@@ -32,11 +32,11 @@ from promptaudit.cards.trust.refuse import refuse_untrusted
 from promptaudit.engines.local_server.shared import SERVERS
 from promptaudit.evidence.retain import without_retired
 from promptaudit.lineage.openlineage.emit import following
-from promptaudit.marts.not_derived import EXIT_CODE, NotDerived, not_derived
+from promptaudit.marts.not_derived import EXIT_CODE, NotDerived, lines_of, not_derived
 from promptaudit.marts.publish import is_published
 from promptaudit.plan.budget import budget_of
 from promptaudit.plan.design import Design, design_audit
-from promptaudit.plan.pilot import pilot_design
+from promptaudit.plan.grid import pilot_design
 from promptaudit.registry.errors import UsageError, raise_all
 from promptaudit.registry.registry import Entry, Registry
 from promptaudit.report import report
@@ -85,6 +85,18 @@ class RunResult:
     def exit_code(self) -> int:
         """Gives 3 if figures of the run are missing, else 0."""
         return EXIT_CODE if self.not_derived else 0
+
+    def lines(self) -> list[str]:
+        """Writes what became of the run, its notes, and where it is published.
+
+        A pilot, and a run without figures, is published nowhere.
+        """
+        lines = [self.headline, *self.notes]
+        if self.is_pilot or not self.is_derived:
+            return lines
+        report = [] if self.report is None else [f"report     {self.report}"]
+        lines += [f"published  {self.published}", f"marts      {self.marts}", *report]
+        return lines + lines_of(self.not_derived)
 
 
 def run_audit(

@@ -16,7 +16,6 @@ import polars as pl
 from promptaudit.audit.manifest import manifest_of
 from promptaudit.cards.prices import price_of
 from promptaudit.plan.design import Design, used_fields
-from promptaudit.plan.grid import design_row
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.samples import critical_ids
 from promptaudit.system.helper_processes import environment
@@ -246,6 +245,7 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
             }
         )
     audit = design.audit
+    asked = {"audit_run_id": audit_run_id, "twice": audit.repetitions.twice, "seed": audit.samples.seed}
     critical = {task_id: critical_ids(own.samples, audit.critical) for task_id, own in design.samples.items()}
     samples = [
         sample_row(
@@ -253,7 +253,7 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
             task_id,
             index,
             sample,
-            used_fields(design, task_id, sample),
+            used_fields(design.tasks[task_id], design.templates.get(task_id), sample),
             is_critical=sample.sample_id in critical[task_id],
         )
         for task_id, chosen in design.samples.items()
@@ -286,7 +286,7 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
                 ),
             ),
             ("samples", frame_of("samples", samples)),
-            ("designs", frame_of("designs", [design_row(audit_run_id, design)])),
+            ("designs", frame_of("designs", [asked])),
         ]
     )
     return audit_run_id

@@ -32,10 +32,9 @@ from promptaudit.marts.publish import publish as publish_marts
 from promptaudit.marts.transform import Part
 from promptaudit.marts.transform import transform as build
 from promptaudit.plan.budget import Purse, budget_of
-from promptaudit.plan.cells import count_missing
+from promptaudit.plan.cells import missing_by_model
 from promptaudit.plan.design import Design
-from promptaudit.plan.grid import deal_samples
-from promptaudit.plan.pilot import pilot_design, pilot_variants, refuse_begun
+from promptaudit.plan.grid import deal_samples, pilot_design, pilot_variants, refuse_begun
 from promptaudit.registry.cards import FormatLimits
 from promptaudit.registry.errors import MeasureError
 from promptaudit.report import report as write_page
@@ -274,7 +273,7 @@ def ask(run: AuditRun, wordings: ParaphraseResult, steps: Steps = FUNCTIONS) -> 
 
     with run.progress.asking("cells", meters_of_models(design, variants, warehouse, run.audit_run_id)) as on_answer:
         asked = ask_models(purse, design, variants, on_answer, ask_batch, lander)
-    n_missing = count_missing(warehouse, run.audit_run_id, design, variants)
+    n_missing = sum(missing_by_model(warehouse, run.audit_run_id, design, variants).values())
     if n_missing:
         msg = f"{n_missing} cells have no answer yet; the same command again asks only them{_last_try(run)}"
         raise MeasureError(msg)

@@ -19,6 +19,7 @@ from promptaudit.registry.errors import PromptauditError, UsageError
 from promptaudit.registry.registry import KINDS, SHIPPED, load_registry
 from promptaudit.registry.unpack import ending_of
 from promptaudit.registry.write_yaml import write_cards
+from promptaudit.system.files import writing
 
 STARTER = SHIPPED / "starter"
 TASK, MODEL = "my_task", "my_model"
@@ -122,11 +123,8 @@ def scaffold(folder: Path) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         msg = f"{folder} is there already and not empty; name another folder"
         raise UsageError(msg)
-    try:
+    with writing(folder, kind=UsageError):
         written = [*_copied_cards(folder), *write_schemas(folder)]
-    except OSError as error:
-        msg = f"{folder}: cannot be written: {error.strerror}"
-        raise UsageError(msg) from None
     load_registry([folder])
     return written
 

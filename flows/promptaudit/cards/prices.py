@@ -52,16 +52,19 @@ def usd_of(price: Price, tokens_in: float, tokens_out: float) -> float:
     return (tokens_in * price.input_usd_per_mtok + tokens_out * price.output_usd_per_mtok) / 1e6
 
 
-def cost_of(answer: Answer, price: Price | None) -> float | None:
-    """Computes the US dollars of an answer and of discarded ones before it. None if price or tokens are unknown."""
+def known_usd(price: Price | None, tokens_in: float | None, tokens_out: float | None) -> float | None:
+    """Computes the same. None if price or tokens are unknown, but 0 of any tokens at a price of 0."""
     if price is None:
         return None
     if price.input_usd_per_mtok == 0 and price.output_usd_per_mtok == 0:
         return 0.0
-    if answer.prompt_tokens is None or answer.completion_tokens is None:
-        return None
-    tokens_in, tokens_out = answer.discarded_tokens
-    return usd_of(price, answer.prompt_tokens + tokens_in, answer.completion_tokens + tokens_out)
+    return None if tokens_in is None or tokens_out is None else usd_of(price, tokens_in, tokens_out)
+
+
+def cost_of(answer: Answer, price: Price | None) -> float | None:
+    """Computes the US dollars of an answer and of discarded ones before it. None if price or tokens are unknown."""
+    tokens = zip((answer.prompt_tokens, answer.completion_tokens), answer.discarded_tokens, strict=True)
+    return known_usd(price, *(None if own is None else own + discarded for own, discarded in tokens))
 
 
 def paid_for(answer: Answer, price: Price | None) -> float | None:

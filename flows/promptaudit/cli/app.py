@@ -14,7 +14,9 @@ import typer
 from promptaudit.cli.command_groups import CommandGroups
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
+
+    from rich.console import Console, RenderableType
 
     from promptaudit.registry.registry import Registry
     from promptaudit.system.display.progress import Progress
@@ -89,20 +91,27 @@ class State:
 state = State()
 
 
-def show(result: object, text: str | None = None) -> None:
-    """Writes a result to stdout: as JSON when that is asked for, else as text."""
+def show(result: object, parts: Iterable[RenderableType] = (), width: int = WIDTH) -> None:
+    """Writes a result to stdout: as JSON when that is asked for, else as lines, and tables as wide as the terminal.
+
+    Without a terminal, tables are `width` columns wide.
+    """
     is_screen = sys.stdout.isatty()
     if state.as_json:
         from promptaudit.system.display.encode import encoded
 
         sys.stdout.write(json.dumps(encoded(result), ensure_ascii=is_screen) + "\n")
-    elif text is not None:
-        from promptaudit.system.display.progress import visible
+        return
+    from promptaudit.system.display.progress import visible
 
-        sys.stdout.write((visible(text) if is_screen else text) + "\n")
+    for part in parts:
+        if isinstance(part, str):
+            sys.stdout.write((visible(part) if is_screen else part) + "\n")
+        else:
+            console(width).print(part)
 
 
-def console(width: int) -> Console:
+def console(width: int = WIDTH) -> Console:
     """Makes a console on stdout, as wide as the terminal, or `width` columns without one."""
     from rich.console import Console
 
@@ -117,7 +126,7 @@ def show_closing(warehouse: Warehouse, audit_run_id: str) -> None:
     from promptaudit.report.terminal.closing import closing_lines
 
     summary = summary_of(warehouse, audit_run_id, state.settings().text)
-    show({}, "\n".join(closing_lines(summary, console(WIDTH).width, state.options)))
+    show({}, closing_lines(summary, console().width, state.options))
 
 
 def _version(value: bool) -> None:

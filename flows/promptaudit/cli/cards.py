@@ -24,12 +24,11 @@ def validate(
 
     Every error is listed, each with its file and line.
     """
-    from promptaudit.audit.terminal import lines_of_check
-    from promptaudit.cards.check_cards import check_cards
+    from promptaudit.cards.check_cards import check_cards, lines_of_refusals
 
     _, registry = state.load()
     check = check_cards(registry, audit)
-    show(check, "\n".join(lines_of_check(check)))
+    show(check, [*check["notes"], *lines_of_refusals(check["run_refuses"]), check["summary"]])
 
 
 @app.command()
@@ -97,7 +96,7 @@ def init(
         written = scaffold_for(folder, data, columns, prompt, endpoint)
         lines = (f"{data.name}: {columns.sentence}", *columns.notes, *prompt.lines)
     paths = [str(path) for path in written]
-    show({"written": paths, "notes": lines}, "\n".join([*paths, *lines, next_step]))
+    show({"written": paths, "notes": lines}, [*paths, *lines, next_step])
 
 
 def _task_of(
@@ -143,7 +142,6 @@ def trust(
     The folder is trusted once, and again when the hosts or the code change.
     """
     from promptaudit.cards.trust.command import forget_folder, list_trusted, trust_folder
-    from promptaudit.cards.trust.terminal import lines_of
 
     settings = state.settings()
     if list_ and forget:
@@ -151,4 +149,4 @@ def trust(
         raise UsageError(msg)
     act = forget_folder if forget else trust_folder
     done = list_trusted(settings) if list_ else act(settings, folder)
-    show(done, "\n".join(lines_of(done)))
+    show(done, done.lines())

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from promptaudit.cli.app import RunName, app, console, show, state
+from promptaudit.cli.app import RunName, app, show, state
 from promptaudit.warehouse import Warehouse
 
 WIDTH = 160  # columns of a tree if stdout is no terminal
@@ -33,7 +33,6 @@ def verify(
 
     What differs is listed.
     """
-    from promptaudit.evidence.terminal import lines_of
     from promptaudit.report.verify_file import verify_report, verify_with_pages
 
     settings, progress = state.settings(), state.progress()
@@ -41,7 +40,7 @@ def verify(
         from promptaudit.exchange.citation.verify_folder import verify_folder
 
         cited = verify_folder(Path(what), seal=seal)
-        show(cited, "\n".join(lines_of(cited)))
+        show(cited, cited.lines())
         return cited.exit_code
     is_ours = os.access(settings.warehouse.parent, os.W_OK)  # a copy on a medium that nobody writes needs no lock
     with (
@@ -51,7 +50,7 @@ def verify(
             result = verify_report(Warehouse(settings.warehouse), Path(what), seal=seal)
         else:
             result = verify_with_pages(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
-    show(result, "\n".join(lines_of(result)))
+    show(result, result.lines())
     return result.exit_code
 
 
@@ -72,8 +71,8 @@ def cite(
     from promptaudit.exchange.citation.cite import cite as cite_run
 
     cited = cite_run(Warehouse(state.settings().warehouse), run, to, state.text(text))
-    lines = f"{cited.methods}\n{cited.n_answers} answers of run {cited.audit_run_id} in {cited.path}, seal {cited.seal}"
-    show(cited, lines)
+    run_id, path = cited.audit_run_id, cited.path
+    show(cited, [str(cited.methods), f"{cited.n_answers} answers of run {run_id} in {path}, seal {cited.seal}"])
 
 
 @app.command()
@@ -87,14 +86,12 @@ def erase(
     A sealed note of the removal stays.
     """
     from promptaudit.audit.erase.erase import erase as erase_sample
-    from promptaudit.audit.erase.terminal import lines_of
     from promptaudit.system.child_processes import guarded
-    from promptaudit.warehouse import Warehouse
 
     settings, progress = state.settings(), state.progress()
     with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say):
         erasure = erase_sample(Warehouse(settings.warehouse), sample, task, reason, settings.spool, progress.say)
-    show(erasure, "\n".join(lines_of(erasure)))
+    show(erasure, erasure.lines())
 
 
 @app.command()
@@ -122,6 +119,7 @@ def trace(
     That is its formula, and the raw answers, prompts, models, data, cards, code and run behind it.
     """
     from promptaudit.evidence.trace.command import RecomputedTrace, trace_figures
+    from promptaudit.evidence.trace.tree import tree_of
 
     settings, progress = state.settings(), state.progress()
     traces = trace_figures(
@@ -133,10 +131,5 @@ def trace(
         most_prompts=None if state.as_json else PROMPTS,
         say=progress.say,
     )
-    show(traces if len(traces) > 1 else traces[0])
-    if not state.as_json:
-        from promptaudit.evidence.terminal import tree_of
-
-        for each in traces:
-            console(WIDTH).print(tree_of(each))
+    show(traces if len(traces) > 1 else traces[0], map(tree_of, traces), WIDTH)
     return 1 if any(isinstance(each, RecomputedTrace) and not each.agrees for each in traces) else 0

@@ -16,7 +16,6 @@ from promptaudit.cli.app import (
     StrategyOption,
     TaskOption,
     app,
-    console,
     show,
     show_closing,
     state,
@@ -38,12 +37,11 @@ def nightly(
     It continues or starts tonight's run, compares it with normal nights, checks the gate, writes the report and sends messages.
     """
     from promptaudit.nightly.night import night
-    from promptaudit.nightly.terminal import lines_of
     from promptaudit.system.settings import registry_of
 
     settings = state.settings(max_usd=max_usd)
     result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
-    show(result, "\n".join(lines_of(result, state.options)))
+    show(result, result.lines(state.options))
     show_closing(Warehouse(settings.warehouse), result.audit_run_id)
     return result.exit_code
 
@@ -77,7 +75,6 @@ def rehearse(
     The exit code is 0 where one of three nights tells of it, 1 where none does and 3 where too few nights are recorded.
     """
     from promptaudit.nightly.faults import Fault, fault_of
-    from promptaudit.nightly.terminal import line_of_rehearsed, lines_of_rehearsal
 
     fault = fault_of(lose=lose, shift=shift, breaks_wording=break_wording, swaps_judge=swap_judge)
     if audit is None:
@@ -90,9 +87,9 @@ def rehearse(
             state.settings(),
             state.progress(),
             folder,
-            lambda night: None if state.as_json else show({}, line_of_rehearsed(night)),
+            lambda night: None if state.as_json else show({}, [night.line]),
         )
-        show(played, "\n".join(lines_of_rehearsal(played)))
+        show(played, played.lines())
         return played.exit_code
     from promptaudit.nightly.rehearse import rehearse as rehearse_audit
 
@@ -103,10 +100,10 @@ def rehearse(
         audit,
         fault or Fault(lose=4),
         state.progress(),
-        chosen={"model_id": model, "task_id": task, "strategy": strategy},
+        names={"model": model, "task": task, "strategy": strategy},
         folder=folder,
     )
-    show(result, "\n".join([*map(line_of_rehearsed, result.nights), *lines_of_rehearsal(result)]))
+    show(result, [*(night.line for night in result.nights), *result.lines()])
     return result.exit_code
 
 
@@ -141,15 +138,14 @@ def deploy(
     with apart():
         from promptaudit.nightly.deployments import deploy as deploy_audits
         from promptaudit.nightly.deployments import project_of, write_project
-        from promptaudit.nightly.terminal import lines_of_deployment
     names = audits or ["nightly"]
     if output is not None:
         write_project(registry, names, output)
-        show(project_of(registry, names), f"written   {output}")
+        show(project_of(registry, names), [f"written   {output}"])
         return
     with apart():
         deployment = deploy_audits(registry, names)
-    show(deployment, "\n".join(lines_of_deployment(deployment)))
+    show(deployment, deployment.lines())
 
 
 @app.command()
@@ -178,7 +174,7 @@ def compare(
 
     A difference is shown where it is larger than chance makes one. A page about the comparison is written.
     """
-    from promptaudit.gate.approve import EXIT_CODES, approve, parse_approval
+    from promptaudit.gate.verdict_rules import EXIT_CODES, approve, parse_approval
     from promptaudit.marts.comparison.compare_named import compare_runs
     from promptaudit.report.comparison_page.page import write_if_possible
     from promptaudit.system.display.encode import encoded
@@ -193,19 +189,12 @@ def compare(
         known = {} if approved is None else {"approval": encoded(approved)}
         show({**encoded(comparison), **known, "report": None if page is None else str(page)})
         return code
-    from promptaudit.gate.terminal import lines_of_rule
-    from promptaudit.marts.comparison.terminal import closing_lines, opening_lines, table_of
+    from promptaudit.marts.comparison.terminal import printed
 
-    table = table_of(comparison, all_rows=all_)
-    show({}, "\n".join(opening_lines(comparison)))
-    if table is not None:
-        console(WIDTH).print(table)
-    show({}, "\n".join(closing_lines(comparison)))
+    show({}, printed(comparison, all_rows=all_), WIDTH)
     page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
-    if page is not None:
-        show({}, f"report     {page}")
-    if approved is not None:
-        show({}, "\n".join(lines_of_rule(approved, set(), state.options)))
+    show({}, [] if page is None else [f"report     {page}"])
+    show({}, [] if approved is None else approved.lines(options=state.options))
     return code
 
 
@@ -219,20 +208,19 @@ def check(
 
     The exit code is 0 where every rule passes, 1 where a rule fails and 3 where one cannot be measured.
     """
-    from promptaudit.gate.check_named import check_named
-    from promptaudit.gate.formats import write_junit, write_markdown
-    from promptaudit.gate.terminal import lines_of
+    from promptaudit.gate import formats
+    from promptaudit.gate.check import check_named
     from promptaudit.report.terminal.closing import flip_in_words
+    from promptaudit.system.files import SHARED, write_text
 
     settings, registry = state.load()
     result = check_named(settings, registry, run)
     if result.exit_code == 1:
         result = replace(result, flip=flip_in_words(Warehouse(settings.warehouse), result.audit_run_id))
-    if junit is not None:
-        write_junit(result, junit)
-    if markdown is not None:
-        write_markdown(result, markdown)
-    show(result, "\n".join(lines_of(result, state.options)))
+    for path, form in ((junit, formats.junit), (markdown, formats.markdown)):
+        if path is not None:
+            write_text(form(result), path, SHARED)
+    show(result, result.lines(state.options))
     return result.exit_code
 
 
@@ -256,25 +244,23 @@ def accept(
 
     Its alarms end, and their nights are the new normal. With --until each rule and row that fails is waived until then.
     """
-    from promptaudit.gate.accept import waive_run
-    from promptaudit.gate.check_named import rules_of
-    from promptaudit.gate.end_alarms import end_alarms
-    from promptaudit.gate.terminal import lines_of_accepted, lines_of_ended
+    from promptaudit.gate.accept import end_alarms, waive_run
+    from promptaudit.gate.check import rules_of
     from promptaudit.warehouse.run_names import resolve
 
-    chosen = {"model_id": model, "task_id": task, "strategy": strategy}
+    names = {"model": model, "task": task, "strategy": strategy}
     if until is None:
         settings = state.settings()
-        ended = end_alarms(settings, run, reason, state.progress(), chosen=chosen, is_false=false)
-        show(ended, "\n".join(lines_of_ended(ended)))
+        ended = end_alarms(settings, run, reason, state.progress(), names=names, is_false=false)
+        show(ended, ended.lines())
         return
-    if false or any(chosen.values()):
+    if false or any(names.values()):
         msg = "--until waives every row that fails: --false, --model, --task and --strategy are for ending alarms"
         raise UsageError(msg)
     settings, registry = state.load()
     rules = rules_of(registry, resolve(Warehouse(settings.warehouse), run).audit_id)
     result = waive_run(settings, run, reason, until, state.progress(), **rules)
-    show(result, "\n".join(lines_of_accepted(result)))
+    show(result, result.lines())
 
 
 @app.command()
@@ -288,11 +274,10 @@ def pin(
     Later nights of what it asked are held against it alone, until `accept` or another pin.
     """
     from promptaudit.gate.accept import pin_run
-    from promptaudit.gate.terminal import lines_of_pin
 
     settings = state.settings()
     result = pin_run(settings, run, name, reason, state.progress())
-    show(result, "\n".join(lines_of_pin(result)))
+    show(result, result.lines())
 
 
 @app.command()
@@ -317,9 +302,4 @@ def history(
     nights = history_of(
         Warehouse(settings.warehouse), measure, audit=audit, model=model, task=task, strategy=strategy, limit=limit
     )
-    if state.as_json:
-        show(nights)
-        return
-    from rich.console import Group
-
-    console(WIDTH).print(Group(*renderables_of(nights)))
+    show(nights, renderables_of(nights), WIDTH)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from promptaudit.cli.app import NewestRun, app, show, show_closing, state
-from promptaudit.registry.errors import UsageError, nearest
+from promptaudit.registry.errors import UsageError, refuse_unknown
+
+if TYPE_CHECKING:
+    from promptaudit.report import Form
 
 
 @app.command()
@@ -46,15 +49,13 @@ def sql(
     if print_ and analysis is None:
         msg = "--print shows the SQL of --analysis NAME"
         raise UsageError(msg)
-    if format_ not in FORMATS:
-        msg = f"--format {format_}{nearest(format_, FORMATS)}"
-        raise UsageError(msg)
+    refuse_unknown("--format", format_, FORMATS)
     if list_:
-        show(analyses(), listing())
+        show(analyses(), [listing()])
         return
     text = query or "" if analysis is None else shipped(analysis)
     if print_:
-        show({"sql": text}, text.rstrip())
+        show({"sql": text}, [text.rstrip()])
         return
     settings = state.settings()
     ask(settings, text, "json" if state.as_json else format_, sys.stdout)
@@ -107,10 +108,8 @@ def report(
     from promptaudit.warehouse import Warehouse
     from promptaudit.warehouse.run_names import resolve_id
 
-    form = next((known for known in FORMS if known == format_), None)
-    if form is None:
-        msg = f"--format {format_}{nearest(format_, FORMS)}"
-        raise UsageError(msg)
+    refuse_unknown("--format", format_, FORMS)
+    form = cast("Form", format_)
     policy, settings = policy_of(text), state.settings()
     run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
     if only and charts is None:
@@ -120,21 +119,22 @@ def report(
         files = charts_of(Warehouse(settings.warehouse), run, charts, only or ())
         n_charts, n_tables = (sum(path.suffix == ending for path in files) for ending in (".svg", ".tex"))
         tables = f"; {n_tables} tables, each as CSV and LaTeX" if n_tables else ""
-        show({"charts": list(map(str, files))}, f"{n_charts} charts in {charts}, each as SVG, PDF, PNG and CSV{tables}")
+        lines = [f"{n_charts} charts in {charts}, each as SVG, PDF, PNG and CSV{tables}"]
+        show({"charts": list(map(str, files))}, lines)
         return
     if form == "html" and output is None:
         with held_if_free(Warehouse(settings.warehouse), state.progress()) as is_held:
             warn = state.progress().warn
             path = write_report(Warehouse(settings.warehouse), run, policy, is_held=is_held, warn=warn)
-        show({"report": str(path)}, str(path))
+        show({"report": str(path)}, [str(path)])
         show_closing(Warehouse(settings.warehouse), run)
         return
     text = report_as(Warehouse(settings.warehouse), run, form, policy)
     if output is not None:
         write_text(text, output, SHARED)
-        show({"report": str(output)}, str(output))
+        show({"report": str(output)}, [str(output)])
     else:
-        show({"report": None, form: text}, text.rstrip("\n"))
+        show({"report": None, form: text}, [text.rstrip("\n")])
 
 
 @app.command()
@@ -169,11 +169,11 @@ def export(
     from promptaudit.query.export_run import export_run
 
     exported = export_run(state.settings(), audit_run_id, format_, to, state.text(text))
-    lines = f"{exported.n_rows} answers of run {exported.audit_run_id} in {exported.path}"
+    lines = [f"{exported.n_rows} answers of run {exported.audit_run_id} in {exported.path}"]
     if exported.left_out:
-        lines += f"\nwithout the texts of {', '.join(exported.left_out)}; --text full writes them"
+        lines.append(f"without the texts of {', '.join(exported.left_out)}; --text full writes them")
     if exported.n_otherwise:
-        lines += f"\nwithout the messages of {exported.n_otherwise} answers: {OTHERWISE}"
+        lines.append(f"without the messages of {exported.n_otherwise} answers: {OTHERWISE}")
     show(exported, lines)
 
 
@@ -256,7 +256,6 @@ def annotate(
     In a sheet, a cell that a spreadsheet would take for a formula begins with an apostrophe that is not part of the answer.
     """
     from promptaudit.exchange.annotation.take_sheet import take_sheet
-    from promptaudit.exchange.annotation.terminal import lines_of_sheet, lines_of_taken
     from promptaudit.exchange.annotation.write_sheet import write_sheet, write_wordings
 
     settings = state.settings()
@@ -266,7 +265,7 @@ def annotate(
         raise UsageError(msg)
     if sheet is not None and take is None and wordings:
         written = write_wordings(settings, audit_run_id, sheet, task=task, force=force)
-        show(written, "\n".join(lines_of_sheet(written)))
+        show(written, written.lines())
     elif sheet is not None and take is None:
         written = write_sheet(
             settings,
@@ -279,10 +278,10 @@ def annotate(
             task=task,
             force=force,
         )
-        show(written, "\n".join(lines_of_sheet(written)))
+        show(written, written.lines())
     elif take is not None and sheet is None:
         taken = take_sheet(settings, audit_run_id, take, annotator, state.progress())
-        show(taken, "\n".join(lines_of_taken(taken)))
+        show(taken, taken.lines())
     else:
         msg = "annotate writes a sheet or takes one in: give one of --sheet and --take"
         raise UsageError(msg)

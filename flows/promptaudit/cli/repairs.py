@@ -45,13 +45,13 @@ def diagnose(
     from dataclasses import replace
 
     from promptaudit.query.diagnosis.diagnose import diagnose as diagnosis_of
-    from promptaudit.query.diagnosis.terminal import lines_of as lines_of_diagnosis
+    from promptaudit.query.diagnosis.terminal import lines_of
 
     settings = state.settings()
     shown = state.text(text)
     diagnosis = diagnosis_of(Warehouse(settings.warehouse), run, model=model, task=task, strategy=strategy, text=shown)
     printed = replace(diagnosis, samples=diagnosis.samples[:top], confusions=diagnosis.confusions[:top])
-    show(printed, "\n".join(lines_of_diagnosis(diagnosis, top, state.options)))
+    show(printed, lines_of(diagnosis, top, state.options))
 
 
 @app.command()
@@ -74,7 +74,6 @@ def choose(
     from dataclasses import replace
 
     from promptaudit.query.choice.choose import choose as choices_of
-    from promptaudit.query.choice.terminal import lines_of as lines_of_choices
     from promptaudit.query.choice.write_card import write_card
 
     if write and try_ is not None:
@@ -83,19 +82,17 @@ def choose(
     choices = choices_of(Warehouse(state.settings().warehouse), run, model=model, task=task, strategy=strategy)
     if try_ is not None:
         from promptaudit.trial.run import try_change
-        from promptaudit.trial.terminal import lines_of as lines_of_trial
         from promptaudit.trial.wording import options_of
 
         settings, registry = state.load(max_usd=max_usd)
         trial = try_change(settings, registry, options_of(choices, try_), state.progress())
-        show(trial, "\n".join(lines_of_trial(trial)))
+        show(trial, trial.lines())
         return
-    lines = lines_of_choices(choices, top)
     if write:
         _, registry = state.load()
         choices = replace(choices, written=write_card(registry, choices.only))
-        lines += ["", f"written: {choices.written}" if choices.written else "nothing is written: no wording is better"]
-    show(choices, "\n".join(lines))
+    nothing = ["", "nothing is written: no wording is better"] if write and choices.written is None else []
+    show(choices, [*choices.lines(top), *nothing])
 
 
 @app.command("try")
@@ -135,7 +132,6 @@ def try_(
     from promptaudit.trial.arms import FILLER
     from promptaudit.trial.plan import TrialOptions, plan_trial
     from promptaudit.trial.run import try_change
-    from promptaudit.trial.terminal import lines_of as lines_of_trial
 
     settings, registry = state.load(max_usd=max_usd, max_requests=max_requests)
     beside = (FILLER if filler is None else filler) if control else None
@@ -143,11 +139,10 @@ def try_(
         audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=beside
     )
     if plan:
-        from promptaudit.audit.terminal import lines_of_estimate
         from promptaudit.trial.estimate import estimate
 
         priced = estimate(plan_trial(settings, registry, options), settings.max_usd)
-        show(priced, "\n".join(lines_of_estimate(priced)))
+        show(priced, priced.table())
         return
     trial = try_change(settings, registry, options, state.progress())
-    show(trial, "\n".join(lines_of_trial(trial)))
+    show(trial, trial.lines())

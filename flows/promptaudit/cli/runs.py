@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from promptaudit.cli.app import DEFAULT_AUDIT, WIDTH, AuditName, MaxRequests, MaxUsd, app, console, show, state
+from promptaudit.cli.app import DEFAULT_AUDIT, AuditName, MaxRequests, MaxUsd, app, console, show, state
 from promptaudit.registry.errors import UsageError
 from promptaudit.warehouse import Warehouse
 
@@ -171,7 +170,6 @@ def import_(
 
 def _close(warehouse: Warehouse, result: RunResult) -> int:
     # prints the closing scorecard and the paths of what was written; returns the exit code
-    from promptaudit.audit.terminal import lines_of
     from promptaudit.report import comparison_rows
     from promptaudit.report.summary import summary_of
     from promptaudit.report.terminal.closing import closing_lines, first_lines
@@ -180,7 +178,7 @@ def _close(warehouse: Warehouse, result: RunResult) -> int:
     from promptaudit.system.display.progress import visible
 
     if result.is_pilot or not result.is_derived:
-        show(result, "\n".join(lines_of(result)))
+        show(result, result.lines())
         return result.exit_code
     run, text = result.audit_run_id, state.settings().text
     if state.as_json:
@@ -188,15 +186,11 @@ def _close(warehouse: Warehouse, result: RunResult) -> int:
         unread = [each.sentence for each in summary_of(warehouse, run, text).unread]
         show({**encoded(result), **figures, "unread": unread})
         return result.exit_code
-    screen = console(WIDTH)
+    width = console().width
     with warehouse.published.connect():
         summary = summary_of(warehouse, run, text)
-        for line in first_lines(summary, screen.width):
-            sys.stdout.write(line + "\n")
-        screen.print(scorecard(warehouse, run, screen.width))
-        for line in lines_of(result):
-            sys.stdout.write(visible(line) + "\n")
-        show({}, "\n".join(closing_lines(summary, screen.width, state.options)))
+        show({}, [*first_lines(summary, width), scorecard(warehouse, run, width), *map(visible, result.lines())])
+        show({}, closing_lines(summary, width, state.options))
     return result.exit_code
 
 
@@ -258,7 +252,6 @@ def plan(
     It prints the requests, tokens and USD of the audit and of subsamples of it. With --target-width or --detect it says from the
     answers of a run how few samples, wordings and repetitions are enough.
     """
-    from promptaudit.audit.terminal import lines_of_estimate
     from promptaudit.plan.estimate import estimate_audit
 
     if (target_width is not None or detect is not None) and (export_prompts is not None or below_pss is not None):
@@ -276,10 +269,10 @@ def plan(
         from promptaudit.audit.run import export_variants
 
         n = export_variants(settings, registry, audit, export_prompts, state.progress())
-        show({"path": str(export_prompts), "n_variants": n}, f"{n} prompt variants in {export_prompts}")
+        show({"path": str(export_prompts), "n_variants": n}, [f"{n} prompt variants in {export_prompts}"])
         return
     estimate = estimate_audit(registry, audit, instead or ())
-    show(estimate, "\n".join(lines_of_estimate(estimate)))
+    show(estimate, estimate.table())
 
 
 def _refuse_alone(**options: object) -> None:
@@ -293,9 +286,8 @@ def _refuse_alone(**options: object) -> None:
 def _plan_design(
     audit: str, target_width: float | None, detect: float | None, measure: str | None, from_run: str | None
 ) -> None:
-    from promptaudit.audit.terminal import lines_of_few_samples, lines_of_plan
     from promptaudit.plan.least.few_samples import few_samples
-    from promptaudit.plan.least.least_design import plan_difference, plan_width
+    from promptaudit.plan.least.least_design import plan_design
 
     if target_width is not None and detect is not None:
         msg = "give one of --target-width and --detect"
@@ -308,27 +300,28 @@ def _plan_design(
     if detect is not None:
         few = few_samples(settings, registry, audit, measure or "micro_f1", detect, from_run=from_run)
         if few is not None:
-            show(few, "\n".join(lines_of_few_samples(few)))
+            show(few, few.lines())
             return
-        plan = plan_difference(settings, registry, audit, measure or "micro_f1", detect, from_run=from_run)
-    elif target_width is not None and measure is not None:
-        plan = plan_width(settings, registry, audit, measure, target_width, from_run=from_run)
-    else:
+        measure = measure or "micro_f1"
+    if measure is None:
         msg = "--target-width is of one measure; give --measure micro_f1, accuracy, invalid_rate or sensitivity"
         raise UsageError(msg)
-    show(plan, "\n".join(lines_of_plan(plan)))
+    plan = plan_design(settings, registry, audit, measure, width=target_width, detect=detect, from_run=from_run)
+    show(plan, plan.lines())
 
 
 def _export_unstable(audit: str, path: Path | None, below: float) -> None:
     from promptaudit.ask.wordings.unstable_prompts import export_unstable
-    from promptaudit.audit.terminal import line_of_unstable
-    from promptaudit.system.display.encode import encoded
 
     if path is None:
         msg = "--below-pss chooses what --export-prompts writes; give that too"
         raise UsageError(msg)
-    unstable = export_unstable(state.settings(), audit, path, below)
-    show(encoded(unstable), line_of_unstable(unstable))
+    done = export_unstable(state.settings(), audit, path, below)
+    tasks = ", ".join(done.tasks)
+    line = f"{done.n_variants} prompt variants of {tasks} in {done.path}; an audit of tasks: [{tasks}] may ask them"
+    if done.path is None:
+        line = f"run {done.audit_run_id} has no PSS between wordings below {below:g}: nothing is written"
+    show(done, [line])
 
 
 @app.command()
@@ -341,10 +334,9 @@ def rebuild(
     """Derive the marts again from the landed answers, and publish them."""
     from promptaudit.audit.rebuild import rebuild_runs
     from promptaudit.marts.not_derived import EXIT_CODE, lines_of, not_derived
-    from promptaudit.system.display.encode import encoded
 
     settings, _ = state.load()
     path = rebuild_runs(settings, audit_run_id, state.progress(), restore_first=restore)
     missing = not_derived(Warehouse(settings.warehouse), audit_run_id or "")
-    show({"published": str(path), "not_derived": encoded(missing)}, "\n".join([str(path), *lines_of(missing)]))
+    show({"published": path, "not_derived": missing}, [str(path), *lines_of(missing)])
     return EXIT_CODE if missing else 0

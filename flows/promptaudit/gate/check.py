@@ -11,22 +11,28 @@ import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from promptaudit.gate.lost_samples import check_lost
 from promptaudit.gate.night_rules import check_night
 from promptaudit.gate.outcome import GateResult, RuleResult, RuleRow
-from promptaudit.gate.source import GatedRun, Source, Waiver, source_of
+from promptaudit.gate.source import RUN, GatedRun, Source, Waiver, source_of
 from promptaudit.gate.value_rules import check_values
 from promptaudit.gate.verdict_rules import check_inside, check_verdicts
 from promptaudit.registry.ages import age_of
 from promptaudit.registry.cards import AuditCard
-from promptaudit.registry.errors import CardError
+from promptaudit.registry.errors import CardError, MeasureError
 from promptaudit.registry.gate_rules import INSIDE, DriftRule, LostRule, Rule, ValueRule
 from promptaudit.registry.gates import parse_gate
 from promptaudit.system.display.figures import when
-from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse import Warehouse, rows_as
 from promptaudit.warehouse import now as this_instant
+from promptaudit.warehouse.run_names import resolve
+
+if TYPE_CHECKING:
+    from promptaudit.registry.registry import Registry
+    from promptaudit.system.settings import Settings
 
 
 def check_run(
@@ -59,10 +65,8 @@ def check_run(
         limit = _age(max_age or landed.get("max_age") or AuditCard.model_fields["max_age"].default)
         blocked = _unmeasurable(run, moment, limit)
         if blocked is not None:
-            results = [
-                RuleResult(rule=str(rule), outcome="unmeasured", reason=blocked[0], look_closer=(blocked[1],))
-                for rule in gate
-            ]
+            unmeasured = partial(RuleResult, outcome="unmeasured", reason=blocked[0], look_closer=(blocked[1],))
+            results = [unmeasured(rule=str(rule)) for rule in gate]
         else:
             waivers = source.waivers(moment)
             results = [_waived(_result(rule, source), waivers) for rule in gate]
@@ -74,6 +78,41 @@ def check_run(
         rules=tuple(results),
         blocked=None if blocked is None else blocked[0],
     )
+
+
+def check_named(settings: Settings, registry: Registry, run: str) -> GateResult:
+    """Checks the run that a name stands for against the rules its audit's card has today.
+
+    Raises:
+        MeasureError: the name stands for the newest run of an audit, and a newer one has failed or is not complete.
+    """
+    warehouse = Warehouse(settings.warehouse)
+    with warehouse.published.connect():
+        named = resolve(warehouse, run)
+        if not named.audit_run_id.startswith(run):  # else it is meant by its id
+            _refuse_older(warehouse, named.audit_id, named.audit_run_id, run)
+        return check_run(warehouse, named.audit_run_id, **rules_of(registry, named.audit_id))
+
+
+def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
+    """Takes the gate of an audit's card as options of `check_run`. Empty without a card: the run's own gate holds."""
+    if registry.find("audits", audit_id) is None:
+        return {}
+    card = registry.audit(audit_id)
+    return {"rules": card.gate, "max_age": card.max_age}
+
+
+def _refuse_older(warehouse: Warehouse, audit_id: str, audit_run_id: str, name: str) -> None:
+    newest_first = f"{RUN} where origin = 'run' and audit_id = $audit_id order by started_at desc"
+    runs = rows_as(GatedRun, warehouse.published.read(newest_first, audit_id=audit_id))
+    newest = next(iter(runs), None)
+    if newest and newest.audit_run_id != audit_run_id and newest.state != "complete" and "~" not in name:
+        msg = (
+            f"run {newest.audit_run_id} of '{audit_id}' is newer than {audit_run_id} and {newest.state}: "
+            f"there is nothing of it to pass; `promptaudit nightly {audit_id}` goes on with it, "
+            f"`promptaudit check {audit_run_id}` looks at the older"
+        )
+        raise MeasureError(msg)
 
 
 def _result(rule: Rule, source: Source) -> RuleResult:
@@ -88,10 +127,8 @@ def _result(rule: Rule, source: Source) -> RuleResult:
 
 def _landed(run: GatedRun) -> dict[str, Any]:
     # an import landed no card
-    card = json.loads(run.card or "{}")
-    audits = card.get("audits") if isinstance(card, dict) else None
-    own = audits.get(run.audit_id) if isinstance(audits, dict) else None
-    return dict(own) if isinstance(own, dict) else {}
+    own: dict[str, Any] = json.loads(run.card or "{}").get("audits", {}).get(run.audit_id, {})
+    return own
 
 
 def _age(text: str) -> timedelta:

@@ -3,25 +3,96 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 
-from promptaudit.gate.outcome import Outcome, RuleResult, RuleRow, State
-from promptaudit.gate.source import NightState, Source
-from promptaudit.gate.untested import (
-    FULL_RULE,
-    MOST_UNTESTED,
-    UNKNOWN,
-    judge_of,
-    moved_judges,
-    named,
-    no_longer_tested,
-    untested,
-    untested_in_words,
-)
-from promptaudit.gate.value_rules import NAMES, NO_ROW, finite, selects
-from promptaudit.registry.gate_rules import DriftRule, VerdictRule
-from promptaudit.system.display.compared import Compared, NightFigure
+from promptaudit.gate.outcome import RuleResult, RuleRow, State
+from promptaudit.gate.source import Group, NightState, Source
+from promptaudit.gate.value_rules import NO_ROW, about, selects
+from promptaudit.registry.gate_rules import JUDGE, DriftRule, VerdictRule
+from promptaudit.registry.mart_columns import OF_PARTS
+from promptaudit.system.display.compared import NAMES, Compared, NightFigure, names_of
+from promptaudit.system.display.figures import finite, listed, plural
 from promptaudit.system.display.movement import IN_BASE, in_words
+
+FULL_RULE = 3
+"""Normal nights from which an alarm is raised, as in `promptaudit.udfs.differences.difference`."""
+MOST_UNTESTED = 0.1
+"""Share of untested figures above which nothing is known of the others either."""
+FIRST = "no earlier night asked the same: there is nothing to hold this one against"
+UNKNOWN = ("unconfirmed", "not_comparable")
+_MOST_NAMED = 5
+_COMPARED_ALONE = ("cost_usd", "latency_ms")
+
+
+def moved_judges(states: Iterable[NightState]) -> set[tuple[str, str]]:
+    """Finds the judges that do not rule as on normal nights, each with the task."""
+    return {
+        (state.model_id, state.task_id)
+        for state in states
+        if state.model_id.startswith(JUDGE) and (state.has_alarm or state.state == "unconfirmed")
+    }
+
+
+def judge_of(figure: NightFigure) -> tuple[str, str]:
+    """Reads the judge in a measure's name, and adds the task."""
+    return figure.measure.partition(":")[2], figure.task_id
+
+
+def untested(figures: Iterable[NightFigure], states: Sequence[NightState]) -> list[NightFigure]:
+    """Lists the figures that could not be tested although there were nights enough and no judge ruled otherwise.
+
+    `lost_samples` is left out: it looks at right answers a second time, once samples were asked on two normal nights.
+    """
+    known, judges = _settled(states), moved_judges(states)
+    return [
+        each
+        for each in figures
+        if each.verdict == "not_comparable"
+        and each.group in known
+        and each.measure != "lost_samples"
+        and judge_of(each) not in judges
+    ]
+
+
+def no_longer_tested(
+    before: Iterable[NightFigure], tonight: Iterable[NightFigure], states: Sequence[NightState]
+) -> list[NightFigure]:
+    """Lists the figures that were tested the night before and are not tonight.
+
+    Gold labels and wordings are left out: a label has its own figure on nights with enough of its samples, a wording
+    when it breaks.
+    """
+    known, judges = _settled(states), moved_judges(states)
+    tested = {(*each.group, each.measure) for each in tonight if each.verdict not in UNKNOWN}
+    return [
+        each
+        for each in before
+        if each.verdict not in UNKNOWN
+        and each.group in known
+        and (*each.group, each.measure) not in tested
+        and each.measure not in _COMPARED_ALONE
+        and not each.measure.startswith(tuple(OF_PARTS))
+        and judge_of(each) not in judges
+    ]
+
+
+def untested_in_words(figures: Sequence[NightFigure], states: Sequence[NightState]) -> str | None:
+    """Says how many figures of a night could not be tested, and which. None where all could."""
+    lacking = untested(figures, states)
+    if not lacking:
+        return None
+    return f"{len(lacking)} of {len(figures)} figures could not be tested: {named(each.measure for each in lacking)}"
+
+
+def named(measures: Iterable[str]) -> str:
+    """Lists the first few of some measures, in words."""
+    return listed(list(dict.fromkeys(measures)), _MOST_NAMED)
+
+
+def _settled(states: Collection[NightState]) -> set[Group]:
+    # groups with nights enough for the full rule
+    return {state.group for state in states if state.n_nights_normal >= FULL_RULE and state.state != "first_night"}
 
 
 def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
@@ -31,43 +102,44 @@ def check_night(rule: VerdictRule | DriftRule, source: Source) -> RuleResult:
     no earlier night passes. A rule that nothing regressed is also unmeasured where more than MOST_UNTESTED of the
     figures could not be tested, or one could not that was tested the night before.
     """
-    on_names = [condition for condition in rule.conditions if condition.column in NAMES]
-    states = [state for state in source.night_states if rule.is_of(state.model_id)]
-    states = [state for state in states if all(selects(each, state._asdict()) for each in on_names)]
+    on_names = about(NAMES, rule)
+    states = [each for each in source.night_states if rule.is_of(each.model_id) and selects(on_names, names_of(each))]
     of_rule = [each for each in source.night if rule.is_of(each.model_id) and rule.is_about(each.measure)]
-    figures = [each for each in of_rule if all(selects(on, each.row) for on in on_names)]
-    counted = [each for each in figures if all(selects(on, each.row) for on in rule.conditions)]
+    figures = [each for each in of_rule if selects(on_names, each.row)]
+    counted = [each for each in figures if selects(rule.conditions, each.row)]
     ended = source.ended_alarms
     accepted = [each for each in counted if each.verdict in rule.verdicts and each.group in ended]
     counted = [each for each in counted if each not in accepted]
     command = look_closer(figures, source)
+    result = partial(RuleResult, rule=str(rule), n_rows=len(figures), look_closer=command)
     if failed := [each for each in counted if each.verdict in rule.verdicts]:
         reason = f"{len(failed)} of {len(figures)} figures {rule.said_of(len(failed))}, {_against(failed)}"
-        return _outcome(rule, "failed", reason, figures, [failed_row(each) for each in failed], command)
+        return result(outcome="failed", reason=reason, rows=tuple(map(failed_row, failed)))
     reason, unknown = _unknown(rule, figures, counted, states, source)
     if unknown:
-        return _outcome(rule, "unmeasured", reason, figures, unknown, command)
+        return result(outcome="unmeasured", reason=reason, rows=unknown)
     first = [state for state in states if state.state == "first_night"]
     if states and len(first) == len(states):
-        reason = "no earlier night asked the same: there is nothing to hold this one against"
-        return _outcome(rule, "first_night", reason, figures, [], command)
+        return result(outcome="first_night", reason=FIRST, look_closer=())
     judged = [each for each in figures if each.verdict not in UNKNOWN and each not in accepted]
     few = [state.n_nights_normal for state in states if state.n_nights_normal < FULL_RULE]
     judges = moved_judges(source.night_states)
     if not judged and not accepted and not few:
-        return _outcome(rule, "unmeasured", _why_nothing(figures, judges), figures, [], command)
+        moved = "what it is of is not held against normal nights, since its judge rules otherwise"
+        is_moved = any(judge_of(each) in judges for each in figures)
+        return result(outcome="unmeasured", reason=moved if is_moved else f"{NO_ROW}, against normal nights")
     notes = [f"none of {len(judged)} figures {rule.said_of(1)}, {_against(judged)}"]
     if few:
-        notes.append(f"{'1 night' if min(few) == 1 else f'{min(few)} nights'} to compare with")
-    if moved := sum(judge_of(each) in judges for each in counted):
-        notes.append(f"{moved} not held against them, since their judge rules otherwise")
+        notes.append(f"{plural(min(few), 'night')} to compare with")
+    if n_moved := sum(judge_of(each) in judges for each in counted):
+        notes.append(f"{n_moved} not held against them, since their judge rules otherwise")
     if suspects := sum(each.verdict == "suspect" for each in counted):
         notes.append(f"{suspects} not yet beyond chance")
     if accepted:
         notes.append(f"{len(accepted)} accepted: {ended[accepted[0].group]}")
     if first:
         notes.append(f"{len(first)} of {len(states)} groups are new and have nothing to be held against")
-    return _outcome(rule, "passed", "; ".join(notes), figures, [], command)
+    return result(outcome="passed", reason="; ".join(notes))
 
 
 def _unknown(
@@ -76,12 +148,12 @@ def _unknown(
     counted: Sequence[NightFigure],
     states: Sequence[NightState],
     source: Source,
-) -> tuple[str, list[RuleRow]]:
+) -> tuple[str, tuple[RuleRow, ...]]:
     # the rows that keep the rule from being decided, with the reason
     unknown = [_unknown_row(state, rule) for state in states if state.state == "cannot_tell"]
     unknown += [failed_row(each, "unmeasured") for each in counted if each.verdict == "unconfirmed"]
     if unknown or "regressed" not in rule.verdicts:
-        return f"of {len(unknown)} of {len(figures) or len(states)} figures it cannot be told yet", unknown
+        return f"of {len(unknown)} of {len(figures) or len(states)} figures it cannot be told yet", tuple(unknown)
     groups = {state.group for state in states}
     gone = [
         each
@@ -89,18 +161,12 @@ def _unknown(
         if each.group in groups and rule.is_about(each.measure)
     ]
     if gone:
-        names = named(each.measure for each in gone)
-        return f"{names}: tested the night before, and could not be tonight", [_gone_row(each) for each in gone]
+        rows = [_unmeasured(each.measure, each, "it was tested the night before") for each in gone]
+        return f"{named(each.measure for each in gone)}: tested the night before, and could not be tonight", tuple(rows)
     lacking = untested(counted, source.night_states)
     is_much = len(lacking) > MOST_UNTESTED * len(counted)
     rows = [failed_row(each, "unmeasured") for each in lacking] if is_much else []
-    return untested_in_words(counted, source.night_states) or "", rows
-
-
-def _why_nothing(figures: Sequence[NightFigure], judges: set[tuple[str, str]]) -> str:
-    if any(judge_of(each) in judges for each in figures):
-        return "what it is of is not held against normal nights, since its judge rules otherwise"
-    return f"{NO_ROW}, against normal nights"
+    return untested_in_words(counted, source.night_states) or "", tuple(rows)
 
 
 def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
@@ -109,9 +175,7 @@ def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
     return RuleRow(
         state=state,
         measure=figure.measure,
-        model_id=figure.model_id,
-        task_id=figure.task_id,
-        strategy=figure.strategy,
+        **names_of(figure),
         figure=finite(figure.difference),
         low=finite(figure.difference_low),
         high=finite(figure.difference_high),
@@ -125,15 +189,8 @@ def failed_row(figure: Compared, state: State = "failed") -> RuleRow:
     )
 
 
-def _gone_row(figure: NightFigure) -> RuleRow:
-    return RuleRow(
-        state="unmeasured",
-        measure=figure.measure,
-        model_id=figure.model_id,
-        task_id=figure.task_id,
-        strategy=figure.strategy,
-        reason="it was tested the night before",
-    )
+def _unmeasured(measure: str, of: object, reason: str) -> RuleRow:
+    return RuleRow(state="unmeasured", measure=measure, **names_of(of), reason=reason)
 
 
 def _unknown_row(state: NightState, rule: VerdictRule | DriftRule) -> RuleRow:
@@ -142,14 +199,7 @@ def _unknown_row(state: NightState, rule: VerdictRule | DriftRule) -> RuleRow:
         reason = f"{state.n_samples_shared} of {state.n_samples_counted} samples were asked on normal nights"
         if 2 * state.n_samples_shared >= state.n_samples_counted:
             reason = "fewer than ten samples, or clusters of samples, can be held against normal nights"
-    return RuleRow(
-        state="unmeasured",
-        measure=rule.measure or "every measure",
-        model_id=state.model_id,
-        task_id=state.task_id,
-        strategy=state.strategy,
-        reason=reason,
-    )
+    return _unmeasured(rule.measure or "every measure", state, reason)
 
 
 def _against(figures: Sequence[NightFigure]) -> str:
@@ -159,9 +209,7 @@ def _against(figures: Sequence[NightFigure]) -> str:
     if not numbers:
         return "against normal nights"
     low, high = min(numbers), max(numbers)
-    if low == high:
-        return f"against {low} normal night{'' if low == 1 else 's'}"
-    return f"against {low} to {high} normal nights"
+    return f"against {f'{low} to ' if low < high else ''}{plural(high, 'normal night')}"
 
 
 def look_closer(figures: Sequence[NightFigure], source: Source) -> tuple[str, ...]:
@@ -169,21 +217,3 @@ def look_closer(figures: Sequence[NightFigure], source: Source) -> tuple[str, ..
     in_alarms = [each for each in figures if each.since_run_id is not None] or figures
     (base, _), *_ = Counter(each.normal_run_id for each in in_alarms).most_common(1) or [(None, 0)]
     return () if base is None else (f"promptaudit compare {base} {source.audit_run_id}",)
-
-
-def _outcome(
-    rule: VerdictRule | DriftRule,
-    outcome: Outcome,
-    reason: str,
-    figures: Sequence[NightFigure],
-    rows: Sequence[RuleRow],
-    command: tuple[str, ...],
-) -> RuleResult:
-    return RuleResult(
-        rule=str(rule),
-        outcome=outcome,
-        reason=reason,
-        n_rows=len(figures),
-        rows=tuple(rows),
-        look_closer=() if outcome == "first_night" else command,
-    )

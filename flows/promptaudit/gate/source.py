@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -114,20 +115,18 @@ def source_of(warehouse: Warehouse, audit_run_id: str, comparison_ids: Collectio
         yield Source(warehouse, con, audit_run_id, frozenset(comparison_ids))
 
 
+@dataclass(frozen=True)
 class Source:
     """The rows of one run; each table is read once. Raises UsageError where no such run is known at all."""
 
-    def __init__(
-        self, warehouse: Warehouse, con: Connection | None, audit_run_id: str, comparison_ids: frozenset[str]
-    ) -> None:
-        self.warehouse = warehouse
-        self.audit_run_id = audit_run_id
-        self._con = con
-        self._comparison_ids = comparison_ids
-        self._marts: dict[str, list[Row]] = {}
+    warehouse: Warehouse
+    con: Connection | None
+    audit_run_id: str
+    comparison_ids: frozenset[str]
+    _marts: dict[str, list[Row]] = field(default_factory=dict)
 
     def _read(self, query: str, values: Mapping[str, object]) -> list[Row]:
-        return [] if self._con is None else rows_of(self._con, query, **values)
+        return [] if self.con is None else rows_of(self.con, query, **values)
 
     @cached_property
     def _tables(self) -> set[str]:
@@ -254,7 +253,7 @@ class Source:
         )
         for wanted in ids:
             own = [row for row in rows if row["comparison_id"] == wanted]
-            if own and (not self._comparison_ids or wanted in self._comparison_ids):
+            if own and (not self.comparison_ids or wanted in self.comparison_ids):
                 return [RunsCompared.of(row) for row in own]
         return []
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import operator
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from promptaudit.gate.outcome import Outcome, RuleResult, RuleRow, State
+from promptaudit.gate.outcome import Outcome, RuleResult, RuleRow
 from promptaudit.gate.source import Source
-from promptaudit.registry.gate_columns import TEMPERATURE, Columns
-from promptaudit.registry.gate_rules import Condition, ValueRule
+from promptaudit.registry.gate_columns import TEMPERATURE
+from promptaudit.registry.gate_rules import Condition, Rule, ValueRule
+from promptaudit.system.display.compared import NAMES
+from promptaudit.system.display.figures import finite, plural
 from promptaudit.warehouse import Row
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
@@ -22,21 +25,23 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
 }
-NAMES = ("model_id", "task_id", "strategy")
 NO_ROW = "no row is selected"
 
 
-def selects(condition: Condition, row: Row) -> bool:
-    """Checks whether a row meets a condition. NULL meets none, but no paraphrase temperature is below every one."""
-    value = row.get(condition.column)
-    if value is None and condition.column == TEMPERATURE:
-        value = -math.inf
-    return value is not None and OPERATORS[condition.op](value, condition.value)
+def selects(conditions: Iterable[Condition], row: Row) -> bool:
+    """Checks whether a row meets all conditions. NULL meets none, but no paraphrase temperature is below every one."""
+    for condition in conditions:
+        value = row.get(condition.column)
+        if value is None and condition.column == TEMPERATURE:
+            value = -math.inf
+        if value is None or not OPERATORS[condition.op](value, condition.value):
+            return False
+    return True
 
 
-def is_about_keys(columns: Columns, condition: Condition) -> bool:
-    """Checks whether a condition is about a row's keys, and not about one of its figures."""
-    return condition.column in (*columns.keys, *columns.temperatures)
+def about(columns: Collection[str], rule: Rule) -> list[Condition]:
+    """Picks the conditions of a rule that are about these columns."""
+    return [condition for condition in rule.conditions if condition.column in columns]
 
 
 def check_values(rule: ValueRule, source: Source) -> RuleResult:
@@ -44,15 +49,12 @@ def check_values(rule: ValueRule, source: Source) -> RuleResult:
 
     An expected row or figure that is missing is unmeasured.
     """
-    conditions = (*rule.implied, *rule.conditions)
-    keyed = [condition for condition in conditions if is_about_keys(rule.columns, condition)]
-    others = [condition for condition in conditions if not is_about_keys(rule.columns, condition)]
-    there = [row for row in source.mart(rule.table) if all(selects(each, row) for each in keyed)]
     apart = (*rule.columns.keys, *rule.columns.temperatures)
-    rows = sorted(
-        (row for row in there if all(selects(each, row) for each in others)),
-        key=lambda row: [str(row.get(name)) for name in apart],
-    )
+    keyed = [each for each in (*rule.implied, *rule.conditions) if each.column in apart]
+    others = [each for each in (*rule.implied, *rule.conditions) if each.column not in apart]
+    there = [row for row in source.mart(rule.table) if selects(keyed, row)]
+    rows = [row for row in there if selects(others, row)]
+    rows.sort(key=lambda row: [str(row.get(name)) for name in apart])
     rule_rows = [*(_rule_row(rule, row, _lacking(row, source)) for row in rows), *_absent(rule, keyed, there, source)]
     not_passed = tuple(row for row in rule_rows if row is not None)
     outcome, reason = _outcome(not_passed, len(rows))
@@ -79,12 +81,11 @@ def _outcome(rows: Sequence[RuleRow], n_rows: int) -> tuple[Outcome, str]:
     if n_unmeasured:
         has = "has" if n_unmeasured == 1 else "have"
         is_part = any(row.state == "unmeasured" and row.figure is not None for row in rows)
-        return "unmeasured", f"{_n_rows(n_unmeasured)} {has} no figure{' of all that was planned' if is_part else ''}"
-    return ("passed", f"holds for {_n_rows(n_rows)}") if n_rows else ("unmeasured", NO_ROW)
-
-
-def _n_rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n} rows"
+        return (
+            "unmeasured",
+            f"{plural(n_unmeasured, 'row')} {has} no figure{' of all that was planned' if is_part else ''}",
+        )
+    return ("passed", f"holds for {plural(n_rows, 'row')}") if n_rows else ("unmeasured", NO_ROW)
 
 
 def _rule_row(rule: ValueRule, row: Row, lacking: str | None) -> RuleRow | None:
@@ -139,20 +140,18 @@ def _others(rule: ValueRule, row: Row) -> Iterator[tuple[str, Any]]:
 
 def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: Source) -> Iterator[RuleRow]:
     # a group that was asked, meets the conditions and has no row: every answer may have been put aside
-    state: State = "unmeasured"
+    lacking = partial(RuleRow, state="unmeasured", measure=rule.column, reason="no row")
+    on_scope = [each for each in keyed if each.column == "scope"]
+    on_names = [each for each in keyed if each.column in NAMES]
     if rule.table == "fct_prompt_stability":
-        scopes = [
-            scope
-            for scope in ("intra", "inter")
-            if all(selects(each, {"scope": scope}) for each in keyed if each.column == "scope")
-        ]
+        scopes = [scope for scope in ("intra", "inter") if selects(on_scope, {"scope": scope})]
         present = {tuple(row[name] for name in NAMES) for row in there}
         for model_id, task_id, strategy in source.groups():
             names = (model_id if scopes else None, task_id, strategy)
             wanted: dict[str, Any] = dict(zip(NAMES, names, strict=True))
-            if names not in present and all(selects(each, wanted) for each in keyed if each.column in NAMES):
+            if names not in present and selects(on_names, wanted):
                 present.add(names)
-                yield RuleRow(state=state, measure=rule.column, **wanted, reason="no row")
+                yield lacking(**wanted)
     elif rule.table == "fct_scoring_sensitivity":
         seen = {(row["model_id"], row["task_id"], row["scoring_method"]) for row in there}
         methods = {(task, method) for task, listed in source.scoring_methods.items() for method in listed}
@@ -160,20 +159,8 @@ def _absent(rule: ValueRule, keyed: list[Condition], there: list[Row], source: S
         for model, task in sorted({group[:2] for group in source.groups()}):
             for method in sorted(method for owner, method in methods if owner == task):
                 row = {"model_id": model, "task_id": task, "scoring_method": method}
-                if (model, task, method) not in seen and all(selects(each, row) for each in keyed):
-                    yield RuleRow(
-                        state=state,
-                        measure=rule.column,
-                        model_id=model,
-                        task_id=task,
-                        others={"scoring_method": method},
-                        reason="no row",
-                    )
-
-
-def finite(value: Any) -> float | None:  # noqa: ANN401 - of a row
-    """Turns a figure into a number. None for NULL, NaN and infinity."""
-    return float(value) if value is not None and math.isfinite(value) else None
+                if (model, task, method) not in seen and selects(keyed, row):
+                    yield lacking(model_id=model, task_id=task, others={"scoring_method": method})
 
 
 def query_of(rule: ValueRule, source: Source) -> str:

@@ -1,25 +1,61 @@
-"""Checks a run's comparison with another against a rule on verdicts."""
+"""Checks a run's comparison with another, or of its own models or strategies, against a rule on verdicts."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
-from promptaudit.gate.inside import command_of, pairs_inside
-from promptaudit.gate.night_rules import check_night, failed_row
-from promptaudit.gate.outcome import RuleResult, RuleRow, State
-from promptaudit.gate.source import Group, Source
-from promptaudit.gate.untested import FULL_RULE
-from promptaudit.gate.value_rules import NAMES, NO_ROW, selects
+from promptaudit.gate.night_rules import FULL_RULE, check_night, failed_row
+from promptaudit.gate.outcome import Outcome, RuleResult, RuleRow, State
+from promptaudit.gate.source import Group, Parts, Source
+from promptaudit.gate.value_rules import NO_ROW, about, selects
+from promptaudit.registry.errors import UsageError
 from promptaudit.registry.gate_columns import COUNTED
-from promptaudit.registry.gate_rules import JUDGE, LAST_NIGHT, SameRule, VerdictRule
+from promptaudit.registry.gate_rules import INSIDE, JUDGE, LAST_NIGHT, Rule, SameRule, VerdictRule, part_of
+from promptaudit.registry.gates import RuleError, parse_rule
 from promptaudit.registry.mart_columns import compared_column
-from promptaudit.system.display.compared import RunsCompared
-from promptaudit.system.display.figures import count
+from promptaudit.system.display.compared import NAMES, RunsCompared
+from promptaudit.system.display.figures import count, cut
+
+if TYPE_CHECKING:
+    from promptaudit.marts.comparison.result import RunComparison
 
 SPREAD = "accuracy_std"
 NOT_JUDGED = ("not_comparable", "not_judged")
+EXIT_CODES: Mapping[Outcome, int] = {"passed": 0, "failed": 1, "unmeasured": 3}
+EVERY = "all"
+
+
+def pairs_inside(rule: Rule, groups: Sequence[Group]) -> list[Parts]:
+    """Lists what a rule compares with the part of the run that it names, which comes first in each pair.
+
+    `groups` is what the run asked. Empty for a rule about another run, and where the run has no such part or no other.
+    """
+    if not isinstance(rule, VerdictRule | SameRule) or not rule.reference.startswith(INSIDE):
+        return []
+    model, strategy = part_of(rule.reference.removeprefix(INSIDE), {group[0] for group in groups})
+    parts = {(None if model is None else group[0], None if strategy is None else group[2]) for group in groups}
+    if (model, strategy) not in parts:
+        return []
+    wanted = {
+        (None if model is None else group[0], None if strategy is None else group[2])
+        for group in groups
+        if selects(about(NAMES, rule), dict(zip(NAMES, group, strict=True)))
+    }
+    return [Parts(model, strategy, *part) for part in sorted(wanted - {(model, strategy)})]
+
+
+def command_of(run: str, parts: Parts) -> str:
+    """Writes the command that compares two parts of a run."""
+    base = _name(run, parts.base_model_id, parts.base_strategy)
+    return f"promptaudit compare {base} {_name(run, parts.candidate_model_id, parts.candidate_strategy)}"
+
+
+def _name(run: str, model: str | None, strategy: str | None) -> str:
+    return shlex.quote(f"{run}:{model or ''}{'' if strategy is None else f':{strategy}'}")
 
 
 def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
@@ -35,29 +71,24 @@ def check_verdicts(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
     if isinstance(rule, VerdictRule) and is_of_night and source.night_states:
         return check_night(rule, source)
     audit, run = source.run.audit_id, source.audit_run_id
+    result = partial(RuleResult, rule=str(rule), base_run_id=base)
     if base is None and source.is_first:
         reason = f"no run of '{audit}' before this one is complete: there is nothing to compare it with"
-        return RuleResult(rule=str(rule), outcome="first_night", reason=reason)
+        return result(outcome="first_night", reason=reason)
     if base is None:  # only a baseline can be missing now
         command = f"promptaudit pin RUN {shlex.quote(rule.reference)}"
-        return RuleResult(
-            rule=str(rule),
-            outcome="unmeasured",
-            reason=f"no run of '{audit}' is pinned as '{rule.reference}'",
-            look_closer=(command,),
-        )
+        reason = f"no run of '{audit}' is pinned as '{rule.reference}'"
+        return result(outcome="unmeasured", reason=reason, look_closer=(command,))
     if base == run:
-        return RuleResult(
-            rule=str(rule), outcome="passed", reason=f"this run is what '{rule.reference}' names", base_run_id=base
-        )
+        return result(outcome="passed", reason=f"this run is what '{rule.reference}' names")
     command = f"promptaudit compare {shlex.quote(base)} {shlex.quote(run)}"
     comparison = source.comparison(base)
     if not comparison:
         reason = f"run {base} and this one are not compared yet"
-        return RuleResult(rule=str(rule), outcome="unmeasured", reason=reason, base_run_id=base, look_closer=(command,))
+        return result(outcome="unmeasured", reason=reason, look_closer=(command,))
     against = f"against {'last night' if rule.reference == LAST_NIGHT else repr(rule.reference)} ({base})"
-    result = check_comparison(rule, comparison, against, source.groups(), set(source.groups(base)))
-    return replace(result, base_run_id=base, look_closer=() if result.outcome == "passed" else (command,))
+    checked = check_comparison(rule, comparison, against, source.groups(), set(source.groups(base)))
+    return replace(checked, base_run_id=base, look_closer=() if checked.outcome == "passed" else (command,))
 
 
 def check_inside(rule: VerdictRule | SameRule, source: Source) -> RuleResult:
@@ -137,25 +168,26 @@ def check_comparison(
         asked: models, tasks and strategies of the candidate.
         known: models, tasks and strategies of the base. What only the candidate has is new, and passes.
     """
-    named = [condition for condition in rule.conditions if condition.column in NAMES]
+    named = about(NAMES, rule)
     figures = [
         figure
         for figure in comparison
         if rule.is_about(figure.measure)
         and (rule.measure is not None or _is_expected(figure))
-        and all(selects(each, figure.row) for each in named)
+        and selects(named, figure.row)
     ]
+    result = partial(RuleResult, rule=str(rule), n_rows=len(figures))
     failed = tuple(
         failed_row(figure)
         for figure in figures
-        if _state_of(rule, figure) == "failed" and all(selects(each, figure.row) for each in rule.conditions)
+        if _state_of(rule, figure) == "failed" and selects(rule.conditions, figure.row)
     )
     if failed:
         verb = "is" if len(failed) == 1 else "are"
         broken = rule.verdict if isinstance(rule, VerdictRule) else "worse" if rule.is_one_sided else "not the same"
         reason = f"{len(failed)} of {len(figures)} comparisons {verb} {broken}, {against}"
-        return RuleResult(rule=str(rule), outcome="failed", reason=reason, n_rows=len(figures), rows=failed)
-    groups = {group for group in asked if all(selects(each, dict(zip(NAMES, group, strict=True))) for each in named)}
+        return result(outcome="failed", reason=reason, rows=failed)
+    groups = {group for group in asked if selects(named, dict(zip(NAMES, group, strict=True)))}
     new = groups.difference(known)
     silent = _silent(rule, groups - new, figures, comparison)
     n_judged = sum(figure.verdict not in NOT_JUDGED for figure in figures)
@@ -164,13 +196,7 @@ def check_comparison(
         reason = f"{len(silent)} of {len(groups)} groups cannot be compared" if silent else NO_ROW
         if open_rows:
             reason = f"of {len(open_rows)} of {len(figures)} comparisons it cannot be told yet"
-        return RuleResult(
-            rule=str(rule),
-            outcome="unmeasured",
-            reason=f"{reason}, {against}",
-            n_rows=len(figures),
-            rows=(*open_rows, *silent),
-        )
+        return result(outcome="unmeasured", reason=f"{reason}, {against}", rows=(*open_rows, *silent))
     notes = [
         f"none of {n_judged} comparisons is {rule.verdict}, {against}"
         if isinstance(rule, VerdictRule)
@@ -180,7 +206,7 @@ def check_comparison(
         notes.append(f"{len(figures) - n_judged} more could not be compared or judged")
     if new:
         notes.append(f"{len(new)} of {len(groups)} groups are new and have nothing to be compared with")
-    return RuleResult(rule=str(rule), outcome="passed", reason="; ".join(notes), n_rows=len(figures))
+    return result(outcome="passed", reason="; ".join(notes))
 
 
 def _open_row(rule: VerdictRule | SameRule, figure: RunsCompared) -> RuleRow:
@@ -208,15 +234,24 @@ def _silent(
             continue
         reasons = dict.fromkeys(figure.reason for figure in own if figure.reason)
         reason = "; ".join(list(reasons)[:3]) or "not in the comparison"
-        model_id, task_id, strategy = group
-        silent.append(
-            RuleRow(
-                state="unmeasured",
-                measure=rule.measure or "every measure",
-                model_id=model_id,
-                task_id=task_id,
-                strategy=strategy,
-                reason=reason,
-            )
-        )
+        lacking = partial(RuleRow, state="unmeasured", measure=rule.measure or "every measure", reason=reason)
+        silent.append(lacking(model_id=group[0], task_id=group[1], strategy=group[2]))
     return tuple(silent)
+
+
+def parse_approval(measure: str) -> SameRule:
+    """Parses the rule `no worse on MEASURE than base`, or on every measure for `all`. Raises UsageError."""
+    on = "" if measure == EVERY else f' on "{measure}"'
+    try:
+        rule = parse_rule(f"no worse{on} than base")
+    except RuleError as error:
+        msg = f"--no-worse {measure[:80]}: {str(error).partition(': ')[2]}"
+        raise UsageError(msg) from None
+    return cast("SameRule", rule)
+
+
+def approve(rule: SameRule, comparison: RunComparison, base: str) -> RuleResult:
+    """Checks every figure of a comparison against the rule. `base` is the name of the base."""
+    figures = comparison.figures
+    groups = {figure.group for figure in figures}
+    return check_comparison(rule, figures, f"against {cut(base)}", groups, groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,14 +14,13 @@ from promptaudit.audit.run import RunResult
 from promptaudit.evidence.retain import retain
 from promptaudit.gate.alerts.alarms import Changes, Problem, open_alarms, settle
 from promptaudit.gate.alerts.message import Message, Night, compose
-from promptaudit.gate.alerts.notify import Delivery, notify, report_link
+from promptaudit.gate.alerts.notify import Delivery, notify, page_link
 from promptaudit.gate.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
 from promptaudit.gate.check import check_run
-from promptaudit.gate.inside import pairs_inside
+from promptaudit.gate.night_rules import untested_in_words
 from promptaudit.gate.outcome import GateResult
 from promptaudit.gate.source import NightState
-from promptaudit.gate.terminal import figures_of
-from promptaudit.gate.untested import untested_in_words
+from promptaudit.gate.verdict_rules import pairs_inside
 from promptaudit.marts.comparison.compare import Pair, pair_of
 from promptaudit.marts.comparison.compare import compare as compare_runs
 from promptaudit.marts.publish import publish as publish_marts
@@ -30,8 +29,9 @@ from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.gates import parse_gate
 from promptaudit.report import report as write_page
 from promptaudit.report.terminal.closing import flip_in_words
-from promptaudit.system.display.compared import NightFigure, RunsCompared
+from promptaudit.system.display.compared import NightFigure, RunsCompared, names_of
 from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.system.display.figures import tally
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse, rows_as
@@ -78,6 +78,21 @@ class NightResult:
     def n_recovered(self) -> int:
         """Counts the alarms that are over."""
         return len(self.changes.recovered)
+
+    def lines(self, options: str = "") -> Iterator[str]:
+        """Writes everything a terminal shows: the run, its state against normal nights, the gate, the message.
+
+        The commands to look closer end with the options.
+        """
+        yield from self.run.lines()
+        yield f"against normal nights: {tally(self.states) or 'nothing is known of this run'}"
+        if self.verdicts:
+            yield f"figures: {tally(self.verdicts)}"
+        yield from self.check.lines(options)
+        if self.message is not None:
+            yield f"told ({self.delivery}): {self.message.title}"
+        if self.n_retired:
+            yield f"raw rows of {self.n_retired} older runs moved to the archive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +223,7 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page:
         audit_run_id=run,
         started_at=started["started_at"],
         exit_code=outcome.exit_code,
-        report=report_link(warehouse, run, context.settings),
+        report=page_link(warehouse, warehouse.places.report(run), context.settings),
         seal=started["seal"],
         untested=untested_in_words(compared.night, compared.states),
         example=outcome.example,
@@ -319,12 +334,10 @@ def _gate_problems(gate: GateResult) -> list[Problem]:
             Problem(
                 # the figure's alarm says why it moved
                 kind=kind,
-                summary=figures_of(replace(row, reason=None, moved=None, what_changed=None)),
+                summary=replace(row, reason=None, moved=None, what_changed=None).figures,
                 reason=None if row.cause is not None else row.reason,
                 cause=row.cause,
-                model_id=row.model_id,
-                task_id=row.task_id,
-                strategy=row.strategy,
+                **names_of(row),
                 measure=rule.rule,
             )
             for row in rows

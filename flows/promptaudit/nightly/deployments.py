@@ -63,6 +63,17 @@ class Deployment:
     limits: tuple[str, ...]
     automations: tuple[str, ...]
 
+    def lines(self) -> Iterator[str]:
+        """Writes each deployment with its pool and schedule, then the limits, the automations and the server."""
+        for each in self.deployments:
+            when = "when it is asked for; its card has no schedule"
+            if each["schedules"]:
+                when = f"on '{each['schedules'][0]['cron']}' (UTC)"
+            yield f"deployed  nightly/{each['name']} to pool '{each['work_pool']['name']}', {when}"
+        yield f"limits    {', '.join(self.limits)}: one at a time each"
+        yield from (f"automated {name.removeprefix('promptaudit: ')}" for name in self.automations)
+        yield f"server    {self.url}"
+
 
 def project_of(registry: Registry, audit_ids: list[str]) -> dict[str, Any]:
     """Describes the audits' deployments as a prefect.yaml does; raises every error of their cards."""

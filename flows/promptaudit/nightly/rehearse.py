@@ -20,11 +20,11 @@ from typing import NamedTuple
 from promptaudit.audit.steps import AuditRun, RunOptions, derive
 from promptaudit.gate.alerts.alarms import Changes, Key, Problem
 from promptaudit.gate.alerts.message import Message, Night, compose
-from promptaudit.gate.untested import FULL_RULE
+from promptaudit.gate.night_rules import FULL_RULE
 from promptaudit.nightly.after_run import AfterRun, NightContext, finish
 from promptaudit.nightly.faults import Answer, Copy, Fault, incident_of, land_faulty
 from promptaudit.registry.audit_cards import AuditCard, Retention
-from promptaudit.registry.errors import MeasureError, UsageError, WarehouseError, nearest
+from promptaudit.registry.errors import MeasureError, UsageError, WarehouseError
 from promptaudit.registry.registry import Registry
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
@@ -34,6 +34,7 @@ from promptaudit.system.helper_processes import CHECKS, DBT, start
 from promptaudit.system.keys import content_id
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse.run_names import chosen
 from promptaudit.warehouse.sql import sql
 
 NIGHTS = 3
@@ -62,6 +63,12 @@ class RehearsedNight:
     def message(self) -> str | None:
         """Gives the text of the night's message; None without one."""
         return None if self.composed is None else self.composed.text
+
+    @property
+    def line(self) -> str:
+        """Writes its date, its state against normal nights, its exit code, and the title of its message, if any."""
+        title = "" if self.title is None else f"  {self.title}"
+        return f"{self.started_at:%Y-%m-%d}  {self.state.replace('_', ' '):<12}  exit code {self.exit_code}{title}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +99,21 @@ class Rehearsal:
     def exit_code(self) -> int:
         """Gives 0 if a night reports the fault, else 1."""
         return int(self.told_on is None)
+
+    def lines(self) -> Iterator[str]:
+        """Writes on which night the fault was reported, with the whole message and where its page lies."""
+        who = f"{self.fault}: {self.model_id} / {self.task_id} / {self.strategy}"
+        against = f"against {self.n_normal} normal nights"
+        night = self.reporting_night
+        if night is None:
+            yield f"NOT TOLD  {who}, on none of {len(self.nights)} nights, {against}"
+            return
+        yield f"TOLD      {who}, on night {self.told_on}, {against}"
+        yield from ("", night.title or "", "", *(night.message or "").splitlines(), "")
+        if night.report:
+            yield f"report    {night.report}"
+        else:
+            yield "kept      nothing; --folder keeps the nights and their pages"
 
 
 class Recorded(NamedTuple):
@@ -168,12 +190,12 @@ def rehearse(
     fault: Fault,
     progress: Progress,
     *,
-    chosen: Mapping[str, str | None],
+    names: Mapping[str, str | None],
     folder: Path | None = None,
 ) -> Rehearsal:
     """Puts a fault into copies of the newest recorded nights of an audit, as its next nights, until one reports it.
 
-    The fault is in one model under one task and strategy. `chosen` narrows the choice by model_id, task_id and
+    The fault is in one model under one task and strategy. `names` narrows the choice by model, task and
     strategy; of what is left, the one with most right answers is struck, or the first if a judge is swapped.
 
     Raises:
@@ -185,7 +207,7 @@ def rehearse(
     recorded = []
     if published.path.is_file():
         recorded = rows_as(Recorded, published.read(sql("nightly", "recorded_nights"), audit=audit_id))
-    ready = _ready(recorded, audit_id, chosen, fault)
+    ready = _ready(recorded, audit_id, names, fault)
     with kept_apart(), guarded(), place_for(folder) as place:
         context = context_of(settings, card, audit_id, place)
         _copy(published.path, context.warehouse)
@@ -215,13 +237,9 @@ def rehearse(
         )
 
 
-def _ready(recorded: list[Recorded], audit_id: str, chosen: Mapping[str, str | None], fault: Fault) -> list[Recorded]:
-    for name, value in chosen.items():
-        known = {getattr(each, name) for each in recorded}
-        if recorded and value is not None and value not in known:
-            msg = f"--{name.removesuffix('_id')} {value[:80]}: the newest night of '{audit_id}' has none{nearest(value, known)}"
-            raise UsageError(msg)
-        recorded = [each for each in recorded if value in (None, getattr(each, name))]
+def _ready(recorded: list[Recorded], audit_id: str, names: Mapping[str, str | None], fault: Fault) -> list[Recorded]:
+    if recorded:
+        recorded = chosen(recorded, f"the newest night of '{audit_id}' has none", **names)
     own = [each for each in recorded if each.model_id.startswith("judge:") == fault.swaps_judge]
     if recorded and not own:
         what = "no judge" if fault.swaps_judge else "a judge alone"

@@ -179,11 +179,6 @@ def template_of(variant: Variant) -> Template | None:
     return None if variant.template is None else Template.model_validate_json(variant.template)
 
 
-def count_missing(warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]) -> int:
-    """Counts the cells of these variants that have not landed in a run."""
-    return sum(missing_by_model(warehouse, audit_run_id, design, variants).values())
-
-
 def missing_by_model(
     warehouse: Warehouse, audit_run_id: str, design: Design, variants: Sequence[Variant]
 ) -> dict[str, int]:

@@ -112,6 +112,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         },
     )
     varied = {} if audit.rephrasing is None else audit.rephrasing.of_other_kinds
+    has_weigher = any(card.engine in ("vllm_server", "llama_cpp") for card in models.values())
     decides = [
         as_json(grid),
         *(as_json([name, sent_by(card), _sent_by_base(registry, card)]) for name, card in models.items()),
@@ -121,7 +122,11 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         *([as_json(["twice", audit.repetitions.twice])] if audit.repetitions.twice is not None else ()),
         *([as_json(["each night", audit.samples.each_night])] if audit.samples.each_night else ()),
         *([as_json(["varies", varied])] if varied else ()),
-        *(_translated(tasks) if audit.rephrasing is not None and "language" in audit.rephrasing.kinds else ()),
+        *(
+            as_json([name, card.model_dump(mode="json", include={"translations"})])
+            for name, card in tasks.items()
+            if audit.rephrasing is not None and "language" in audit.rephrasing.kinds
+        ),
         *(
             as_json([name, "spare", *([row.sample_id, row.text, row.gold_label] for row in chosen.spare)])
             for name, chosen in samples.items()
@@ -139,7 +144,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
         ),
         *(["rewords templates"] if audit.rephrasing is not None and audit.rephrasing.templates else ()),
         # a server that weighs options is asked for it beside each answer
-        *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and _has_weigher(models)),
+        *(as_json(["weighs", name]) for name, card in tasks.items() if weighs_options(card) and has_weigher),
         *(as_json([name, dict(chosen.examples)]) for name, chosen in samples.items()),
         *(
             as_json([name, "answers", [answer_of(tasks[name], gold) for gold in chosen.examples]])
@@ -152,7 +157,7 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
                 sample.sample_id,
                 sample.text,
                 sample.gold_label,
-                as_json(_used_fields(tasks[name], templates.get(name), sample)),
+                as_json(used_fields(tasks[name], templates.get(name), sample)),
                 *_keyed(sample),
             )
             for name, chosen in samples.items()
@@ -174,20 +179,8 @@ def design_audit(registry: Registry, audit_id: str, checked: CardCheck | None = 
     )
 
 
-def _translated(tasks: Mapping[str, TaskCard]) -> list[str]:
-    return [as_json([name, card.model_dump(mode="json", include={"translations"})]) for name, card in tasks.items()]
-
-
-def _has_weigher(models: Mapping[str, ModelCard]) -> bool:
-    return any(card.engine in ("vllm_server", "llama_cpp") for card in models.values())
-
-
-def used_fields(design: Design, task_id: str, sample: Sample) -> dict[str, str]:
+def used_fields(card: TaskCard, templates: TemplateCard | None, sample: Sample) -> dict[str, str]:
     """Picks the other columns of a sample's data that a prompt of the task uses."""
-    return _used_fields(design.tasks[task_id], design.templates.get(task_id), sample)
-
-
-def _used_fields(card: TaskCard, templates: TemplateCard | None, sample: Sample) -> dict[str, str]:
     if templates is not None:
         names = set[str]().union(*(columns_of(template) for template in templates.templates))
     else:

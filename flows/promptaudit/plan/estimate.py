@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from promptaudit.cards.check_cards import CardCheck, check_audit
+from promptaudit.cards.check_cards import CardCheck, check_audit, lines_of_refusals
 from promptaudit.cards.check_cards.data import choose
-from promptaudit.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, price_of, prompt_tokens, usd_of
+from promptaudit.cards.prices import CHARACTERS_A_TOKEN, completion_tokens, known_usd, price_of, prompt_tokens
 from promptaudit.cards.rewording import n_variants, rewordings_of
 from promptaudit.plan.grid import n_asks
 from promptaudit.plan.judge_requests import Ruling, Wording, rulings_of
@@ -20,6 +20,8 @@ from promptaudit.registry.placeholders import placeholders
 from promptaudit.registry.registry import Registry
 from promptaudit.registry.samples import ChosenSamples, Sample
 from promptaudit.registry.template_cards import OF_OPTIONS
+from promptaudit.system.display.columns import aligned
+from promptaudit.system.display.figures import count
 
 SHARES = (0.02, 0.05, 0.10, 0.25, 0.50, 0.75)
 UNSEEN_INPUT, UNSEEN_OPTION = 400, 40  # characters, if neither data nor card gives their length
@@ -28,6 +30,7 @@ REPHRASING_TOKENS = 60
 FREE_ANSWER_TOKENS = 100  # of an open or multiple-choice answer, unless a card caps it at less
 VERDICT_TOKENS = 60
 UNSEEN_ANSWER = "x" * 200
+WIDTHS = (32, -12, -16, -16, -12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,31 @@ class Estimate:
     others: Sequence[Line] = ()
     notes: Sequence[str]
     run_refuses: Sequence[str]
+
+    def table(self) -> Iterator[str]:
+        """Writes a table of 88 characters, with subsamples and other models, and the notes."""
+
+        def line(label: str, own: Line | Total) -> str:
+            tokens = (count(own.prompt_tokens), count(own.completion_tokens))
+            return aligned((label[:31], count(own.requests), *tokens, money(own.usd)), WIDTHS)
+
+        yield aligned(("", "requests", "prompt tokens", "answer tokens", "USD"), WIDTHS)
+        yield from (line(f"{each.what} {each.name}", each) for each in self.lines)
+        yield line("total", self.total)
+        for part in self.subsamples:
+            yield aligned((f"{part.share:.0%} of the samples", count(part.requests), "", "", money(part.usd)), WIDTHS)
+        yield from (line(f"{each.what} {each.name}", each) for each in self.others)
+        yield from (*self.notes, *lines_of_refusals(self.run_refuses))
+
+
+def money(usd: float | None) -> str:
+    """Writes an amount in USD without the sign."""
+    return "unknown" if usd is None else f"{usd:,.2f}"
+
+
+def line_of(what: str, name: str, card: ModelCard, requests: int, tokens_in: int, tokens_out: int) -> Line:
+    """Makes the line of what a model is asked, at its price."""
+    return Line(what, name, requests, tokens_in, tokens_out, known_usd(price_of(card), tokens_in, tokens_out))
 
 
 def estimate_audit(registry: Registry, audit_id: str, others: Sequence[str] = ()) -> Estimate:
@@ -206,7 +234,7 @@ def _row(registry: Registry, audit: AuditCard, name: str, card: ModelCard, measu
             requests += asks
             tokens_in += round(asks * _mean_prompt(registry, task, strategy, measured[task_id]))
             tokens_out += asks * mean_answer(card, task)
-    return Line("model", name, requests, tokens_in, tokens_out, _usd(card, tokens_in, tokens_out))
+    return line_of("model", name, card, requests, tokens_in, tokens_out)
 
 
 def _strategies(audit: AuditCard, task: TaskCard) -> Sequence[str]:
@@ -243,13 +271,13 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
     requests = len(groups) * (n_texts + _n_descriptions(registry, audit))
     tokens_in, tokens_out = requests * 3 * REPHRASING_TOKENS, requests * audit.rephrasing.wanted * REPHRASING_TOKENS
     return [
-        Line(
+        line_of(
             "rephraser",
             name if rewording.own_of is None else f"{rewording.own_of} for itself",
+            registry.model(rewording.card.model),
             requests,
             tokens_in,
             tokens_out,
-            _usd(registry.model(rewording.card.model), tokens_in, tokens_out),
         )
         for rewording in rewordings_of(card, models)
         if audit.rephrasing.has_wording and rewording.card is not None and rewording.card.model is not None
@@ -257,66 +285,61 @@ def _rephraser_rows(registry: Registry, audit_id: str) -> list[Line]:
 
 
 def _judge_row(registry: Registry, audit_id: str, name: str, measured: Mapping[str, TaskSize]) -> Line:
-    # every answer that has a key is judged once a repetition, and so are the controls
     audit, card = registry.audit(audit_id), registry.judge(name)
-    model = registry.model(card.model or "")
-    if audit.rephrasing is not None and name == audit.rephrasing.meaning:
-        return _meaning_row(registry, audit_id, name, card, model)
+    is_of_wordings = audit.rephrasing is not None and name == audit.rephrasing.meaning
     requests = tokens_in = 0
-    n_models = len(registry.models_of(audit_id))
     for task_id in filter(card.rules_on, audit.tasks):
-        task = registry.task(task_id)
-        some = measured[task_id].some
-        strategies = _strategies(audit, task)
-        asks = sum(_n_asks(registry, audit, task_id, each, measured[task_id]) for each in strategies)
-        answers = asks * n_models
-        ruled = (answers + sum(value for _, value in card.controls)) * card.repetitions
-        if card.against is not None:
-            first_asks = sum(_n_wordings(registry, audit, task_id, each, measured[task_id]) for each in strategies)
-            ruled = first_asks * measured[task_id].n_samples * (n_models - 1) * 2  # in both orders
-        rulings = [
-            Ruling(
-                prediction_id=None,
-                control_id=None,
-                task_id=task_id,
-                sample_id=sample.sample_id,
-                signs=(),
-                completion=UNSEEN_ANSWER,
-                other=None if card.against is None else UNSEEN_ANSWER,
-            )
-            for sample in some
-        ]
-        sizes = [prompt_tokens(rulings_of(task, card, *pair)[0]) for pair in zip(some, rulings, strict=True)]
-        requests += ruled
-        tokens_in += round(ruled * sum(sizes) / len(sizes))
+        if is_of_wordings:
+            n, size = _rewordings_ruled_on(registry, audit_id, task_id, card)
+        else:
+            n, size = _answers_ruled_on(registry, audit_id, task_id, card, measured[task_id])
+        requests += n
+        tokens_in += round(n * size)
     tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
-    return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
+    return line_of("judge", name, registry.model(card.model or ""), requests, tokens_in, tokens_out)
 
 
-def _meaning_row(registry: Registry, audit_id: str, name: str, card: JudgeCard, model: ModelCard) -> Line:
-    # every rewording of each task is judged once a repetition
-    audit = registry.audit(audit_id)
-    own = audit.rephrasing
-    n_rewordings = (
-        0 if own is None else sum(own.n_of(kind) - 1 for kind in own.kinds if kind in ("wording", "language"))
+def _answers_ruled_on(
+    registry: Registry, audit_id: str, task_id: str, card: JudgeCard, measured: TaskSize
+) -> tuple[int, float]:
+    # every answer that has a key is judged once a repetition, and so are the controls; with the mean tokens of each
+    audit, task, some = registry.audit(audit_id), registry.task(task_id), measured.some
+    n_models, strategies = len(registry.models_of(audit_id)), _strategies(audit, task)
+    answers = sum(_n_asks(registry, audit, task_id, each, measured) for each in strategies) * n_models
+    n = (answers + sum(value for _, value in card.controls)) * card.repetitions
+    if card.against is not None:
+        first_asks = sum(_n_wordings(registry, audit, task_id, each, measured) for each in strategies)
+        n = first_asks * measured.n_samples * (n_models - 1) * 2  # in both orders
+    other = None if card.against is None else UNSEEN_ANSWER
+    sizes = [_ruling_tokens(task_id, task, card, sample, UNSEEN_ANSWER, other) for sample in some]
+    return n, sum(sizes) / len(sizes)
+
+
+def _rewordings_ruled_on(registry: Registry, audit_id: str, task_id: str, card: JudgeCard) -> tuple[int, float]:
+    # every rewording of a task is judged once a repetition; with the tokens of each
+    task, own = registry.task(task_id), registry.audit(audit_id).rephrasing
+    if own is None or not task.instruction:
+        return 0, 0
+    n = sum(own.n_of(kind) - 1 for kind in own.kinds if kind in ("wording", "language"))
+    if own.rephraser is not None and registry.rephraser(own.rephraser).is_self:  # each model has rewordings of its own
+        n *= len(registry.models_of(audit_id))
+    wording = Wording("", task.instruction, task.instruction, task.output_format)
+    return n * card.repetitions, _ruling_tokens(task_id, task, card, wording.as_sample, task.instruction)
+
+
+def _ruling_tokens(
+    task_id: str, task: TaskCard, card: JudgeCard, sample: Sample, completion: str, other: str | None = None
+) -> int:
+    ruling = Ruling(
+        prediction_id=None,
+        control_id=None,
+        task_id=task_id,
+        sample_id=sample.sample_id,
+        signs=(),
+        completion=completion,
+        other=other,
     )
-    rephraser = None if audit.rephrasing is None else audit.rephrasing.rephraser
-    if rephraser is not None and registry.rephraser(rephraser).is_self:  # each model has rewordings of its own
-        n_rewordings *= len(registry.models_of(audit_id))
-    requests = tokens_in = 0
-    for task_id in filter(card.rules_on, audit.tasks):
-        task = registry.task(task_id)
-        if not task.instruction:
-            continue
-        wording = Wording("", task.instruction, task.instruction, task.output_format)
-        ruling = Ruling(
-            prediction_id=None, control_id=None, task_id=task_id, sample_id="", signs=(), completion=task.instruction
-        )
-        size = prompt_tokens(rulings_of(task, card, wording.as_sample, ruling)[0])
-        requests += n_rewordings * card.repetitions
-        tokens_in += n_rewordings * card.repetitions * size
-    tokens_out = requests * min(card.max_tokens, VERDICT_TOKENS)
-    return Line("judge", name, requests, tokens_in, tokens_out, _usd(model, tokens_in, tokens_out))
+    return prompt_tokens(rulings_of(task, card, sample, ruling)[0])
 
 
 def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
@@ -324,8 +347,3 @@ def _n_descriptions(registry: Registry, audit: AuditCard) -> int:
     if STRUCTURED not in audit.strategies:
         return 0
     return sum(bool(item.description) for name in audit.tasks for item in registry.task(name).labels)
-
-
-def _usd(card: ModelCard, tokens_in: int, tokens_out: int) -> float | None:
-    price = price_of(card)
-    return None if price is None else usd_of(price, tokens_in, tokens_out)

@@ -105,7 +105,8 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
     gold = order.index(gold) if gold is not None and options else gold
     is_plain = card.references == "plain"
     references = sample.references or (() if gold is None else ((offered if is_plain else shown)[gold],))
-    mark = f"===== {content_id('mark', sample.sample_id, ruling.completion, *_others(ruling))[:16]} ====="
+    texts = (ruling.completion,) if ruling.other is None else (ruling.completion, ruling.other)
+    mark = f"===== {content_id('mark', sample.sample_id, *texts)[:16]} ====="
 
     def marked(text: str) -> str:
         return text if card.marks == "none" or card.has_marks else f"{mark}\n{text}\n{mark}"
@@ -124,10 +125,6 @@ def rulings_of(task: TaskCard, card: JudgeCard, sample: Sample, ruling: Ruling) 
         values |= zip(("first", "second"), map(marked, pair), strict=True)
     question = Question(sample.text, tuple(offered), signs if options else (), gold, references, answer)
     return (("user", substitute(card.prompt_template, values)),), question
-
-
-def _others(ruling: Ruling) -> tuple[str, ...]:
-    return () if ruling.other is None else (ruling.other,)
 
 
 def asked_again(messages: Messages, card: JudgeCard, ask: int) -> Messages:

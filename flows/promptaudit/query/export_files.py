@@ -11,7 +11,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from promptaudit.registry.errors import UsageError, WarehouseError
+from promptaudit.registry.errors import UsageError
+from promptaudit.system.files import writing
 from promptaudit.warehouse import Row
 
 _TEXT, _REAL, _WHOLE, _LIST = pl.String(), pl.Float64(), pl.Int64(), pl.List(pl.String)
@@ -89,7 +90,7 @@ Rows = Iterable[Sequence[Row]]
 
 def write_folder(folder: Path, fill: Callable[[Path], int]) -> int:
     """Fills a draft beside the folder and renames it: the folder exists whole or not at all. Counts its rows."""
-    try:
+    with writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
@@ -100,9 +101,6 @@ def write_folder(folder: Path, fill: Callable[[Path], int]) -> int:
             draft.rename(folder)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-    except OSError as error:
-        msg = f"{folder}: cannot be written: {error.strerror or error}"
-        raise WarehouseError(msg) from None
     return n_rows
 
 

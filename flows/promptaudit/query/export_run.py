@@ -9,10 +9,10 @@ from pathlib import Path
 from promptaudit.prompts.as_sent import SentPrompts
 from promptaudit.prompts.put_samples import json_of
 from promptaudit.query.export_files import FORMS, refuse_filled, write_folder
-from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.registry.errors import DataError, refuse_unknown
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Row, Warehouse
-from promptaudit.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.warehouse.duckdb_file import rows_of
 from promptaudit.warehouse.run_names import resolve_id
 from promptaudit.warehouse.sql import sql
 
@@ -53,12 +53,8 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
 
     Raises UsageError for an unknown run, format or policy, with the nearest, and for a folder that holds anything.
     """
-    if form not in FORMS:
-        msg = f"--format {form}{nearest(form, FORMS)}"
-        raise UsageError(msg)
-    if text is not None and text not in POLICIES:
-        msg = f"--text {text}{nearest(text, POLICIES) or ': none or full'}"
-        raise UsageError(msg)
+    refuse_unknown("--format", form, FORMS)
+    refuse_unknown("--text", text, POLICIES)
     warehouse = Warehouse(settings.warehouse)
     audit_run_id = resolve_id(warehouse, run)
     folder = to or Path(f"export-{audit_run_id[:12]}-{form}")
@@ -71,12 +67,8 @@ def export_run(settings: Settings, run: str | None, form: str, to: Path | None, 
                 "rebuild RUN --restore"
             )
             raise DataError(msg)
-        orders = _by_prediction(con, "option_orders", audit_run_id)
-        weights = _by_prediction(con, "option_loglikelihoods", audit_run_id)
         sensitive = sorted({row["task"] for row in rows if row["is_sensitive"]})
         for row in rows:
-            row["option_order"] = orders.get(row["prediction_id"], {}).get("option_order")
-            row["option_loglikelihoods"] = weights.get(row["prediction_id"], {}).get("option_loglikelihoods")
             row["messages"] = None
             row["has_texts"] = text == "full" or (text is None and not row["is_sensitive"])
             if not row["has_texts"]:
@@ -102,7 +94,3 @@ def _with_messages(rows: Sequence[Row], sent: SentPrompts) -> Iterator[list[Row]
         for row, shown in zip(with_texts, sent.shown(with_texts), strict=True):
             row["messages"] = None if shown is None else json_of(shown.messages)
         yield some
-
-
-def _by_prediction(con: Connection, query: str, run: str) -> dict[str, Row]:
-    return {row["prediction_id"]: row for row in rows_of(con, sql("query", query), run=run)}

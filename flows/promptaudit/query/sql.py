@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import decimal
 import itertools
 import json
-import math
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from promptaudit.query.show_tables import COLUMNS, asks_for_tables, described
 from promptaudit.query.tables import tables
 from promptaudit.registry.errors import PromptauditError, WarehouseError
+from promptaudit.system.display.encode import encoded
 from promptaudit.system.display.progress import visible
 from promptaudit.system.display.spreadsheet import CsvRows
 from promptaudit.system.settings import Settings, settings_of
@@ -28,6 +26,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json")
 PLAIN_WIDTH = 200  # for a table that no terminal shows
+_SHOW_TABLES = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
+COLUMNS = ("name", "grain", "keys")
+"""Of the rows of `show tables`."""
 TABLE_ROWS = 1_000  # a terminal shows no more; CSV and JSON hold every row
 
 
@@ -41,7 +42,7 @@ def ask(settings: Settings, query: str, format_: str, out: TextIO) -> None:
             out.write("[")
             for index, row in enumerate(rows):
                 out.write(",\n " if index else "")
-                record = {name: _jsonable(value) for name, value in zip(names, row, strict=True)}
+                record = {name: encoded(value) for name, value in zip(names, row, strict=True)}
                 out.write(json.dumps(record, ensure_ascii=out.isatty(), allow_nan=False))
             out.write("]\n")
         elif format_ == "csv":
@@ -89,6 +90,23 @@ def _frame(names: list[str], rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     return frame.with_columns(texts)
 
 
+def asks_for_tables(query: str) -> bool:
+    """Checks whether a query is DuckDB's `show tables` and nothing else."""
+    return _SHOW_TABLES.fullmatch(query) is not None
+
+
+def described(names: Iterable[str]) -> list[tuple[str, str | None, str | None]]:
+    """Lists tables with grain and keys, NULL for what is no mart: first the ones to begin with, then others by name."""
+    from promptaudit.warehouse.figure_names import begin_with, descriptions, grains
+
+    first = {name: place for place, name in enumerate(begin_with())}
+    rows = []
+    for name in sorted(names, key=lambda name: (first.get(name, len(first)), name)):
+        grain = re.split(r"(?<=\.)\s", descriptions().get(name, ""), maxsplit=1)[0]
+        rows.append((name, grain or None, ", ".join(grains().get(name, ())) or None))
+    return rows
+
+
 def distinct_names(names: list[str]) -> list[str]:
     """Numbers repeated column names, so that no value hides another: a, a_2, or a_3 if the query names an a_2 itself."""
     distinct: list[str] = []
@@ -98,26 +116,10 @@ def distinct_names(names: list[str]) -> list[str]:
     return distinct
 
 
-def _jsonable(value: Any) -> Any:  # noqa: PLR0911 - one kind a line
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, decimal.Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, dict):
-        return {str(k): _jsonable(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, dt.datetime | dt.date | dt.time):
-        return value.isoformat()
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return value.hex() if isinstance(value, bytes) else str(value)
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, dict | list | tuple):
-        return json.dumps(_jsonable(value), ensure_ascii=False)
-    return "" if value is None else _jsonable(value)
+        return json.dumps(encoded(value), ensure_ascii=False)
+    return "" if value is None else encoded(value)
 
 
 def _table(names: list[str], rows: Any, out: TextIO) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from promptaudit.system.display.columns import parts_of
+from promptaudit.system.display.columns import drawn, parts_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,12 +38,5 @@ def tables(names: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> I
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(header_style="bold")
-    for name, width in zip(names, widths, strict=True):
-        table.add_column(Text(name), overflow="fold", min_width=width, max_width=width)
-    for row in rows:
-        table.add_row(*map(Text, row))  # Text, never markup: stored words are other people's
-    return table
+    options = [{"overflow": "fold", "min_width": width, "max_width": width} for width in widths]
+    return drawn(zip(names, options, strict=True), rows, header_style="bold")

@@ -144,6 +144,14 @@ def raise_all(errors: Iterable[PromptauditError]) -> None:
         raise SeveralErrors(list(different.values()))
 
 
+def refuse_unknown(option: str, value: str | None, known: Iterable[str], why: str = "") -> None:
+    """Raises UsageError with the nearest name if an option has a value that is none of the known ones."""
+    known = list(known)
+    if value is not None and value not in known:
+        msg = f"{option} {value[:80]}{': ' * bool(why)}{why}{nearest(value, known)}"
+        raise UsageError(msg)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Suggests the closest known name, `; nearest: x`, else the first eight known ones; empty if none is known."""
     names = sorted(known)

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from promptaudit.registry.errors import CardError, nearest
@@ -197,7 +197,7 @@ def _misread(text: str, error: Any) -> str:  # noqa: ANN401 - one of lark's erro
 
 def _value_rule(tree: Any) -> ValueRule:  # noqa: ANN401 - a tree of tokens; lark is imported late
     column, op, number, at = tree.children
-    raw = _conditions(at)
+    raw = _raw_conditions(at)
     columns, figure, implied = _resolved(column, raw)
     limit, place = float(number), number.start_pos
     if not math.isfinite(limit):
@@ -268,7 +268,7 @@ def _verdict_rule(tree: Any) -> VerdictRule:  # noqa: ANN401
         raise _error(
             _only(reference_tree).start_pos, f"{measure} is held against normal nights, and against no run by name"
         )
-    return VerdictRule(str(verdict), measure, reference, _of_comparisons(at))
+    return VerdictRule(str(verdict), measure, reference, _conditions(at, COMPARISONS.names, "a comparison"))
 
 
 def _same_rule(tree: Any) -> SameRule:  # noqa: ANN401
@@ -280,7 +280,8 @@ def _same_rule(tree: Any) -> SameRule:  # noqa: ANN401
     if limit is not None and limit <= 0:
         raise _error(number.start_pos, f"a difference of {number} is none: the bound is above 0")
     is_one_sided = tree.data == "worse_rule"
-    return SameRule(measure, _reference(reference_tree), limit, is_one_sided, _of_comparisons(at))
+    conditions = _conditions(at, COMPARISONS.names, "a comparison")
+    return SameRule(measure, _reference(reference_tree), limit, is_one_sided, conditions)
 
 
 def _reference(tree: Any) -> str:  # noqa: ANN401
@@ -291,11 +292,11 @@ def _reference(tree: Any) -> str:  # noqa: ANN401
     return name
 
 
-def _of_comparisons(at: Any) -> tuple[Condition, ...]:  # noqa: ANN401 - a tree or nothing
-    raw = _conditions(at)
+def _conditions(at: Any, known: Collection[str], what: str) -> tuple[Condition, ...]:  # noqa: ANN401 - a tree or nothing
+    raw = _raw_conditions(at)
     for name, _, _ in raw:
-        if name not in COMPARISONS.names:
-            raise _error(name.start_pos, f"'{name}' is no condition on a comparison{nearest(name, COMPARISONS.names)}")
+        if name not in known:
+            raise _error(name.start_pos, f"'{name}' is no condition on {what}{nearest(name, known)}")
     return tuple(_typed(COMPARISONS, *item) for item in raw)
 
 
@@ -305,19 +306,11 @@ def _drift_rule(tree: Any) -> DriftRule:  # noqa: ANN401
     judge = _unquoted(token)
     if not judge.startswith(JUDGE) or judge == JUDGE:
         raise _error(token.start_pos, f"a judge is written {JUDGE}<card>, not '{judge}'")
-    raw = _conditions(at)
-    for name, _, _ in raw:
-        if name not in OF_DRIFT:
-            raise _error(name.start_pos, f"'{name}' is no condition on a judge's drift{nearest(name, OF_DRIFT)}")
-    return DriftRule(judge, tuple(_typed(COMPARISONS, *item) for item in raw))
+    return DriftRule(judge, _conditions(at, OF_DRIFT, "a judge's drift"))
 
 
 def _lost_rule(tree: Any) -> LostRule:  # noqa: ANN401
-    raw = _conditions(tree.children[0])
-    for name, _, _ in raw:
-        if name not in OF_LOST:
-            raise _error(name.start_pos, f"'{name}' is no condition on lost samples{nearest(name, OF_LOST)}")
-    return LostRule(tuple(_typed(COMPARISONS, *item) for item in raw))
+    return LostRule(_conditions(tree.children[0], OF_LOST, "lost samples"))
 
 
 def _measure(token: Token, verdict: str | None) -> str:
@@ -334,7 +327,7 @@ def _measure(token: Token, verdict: str | None) -> str:
     return name
 
 
-def _conditions(at: Any) -> list[tuple[Token, Token, Token]]:  # noqa: ANN401 - a tree or nothing
+def _raw_conditions(at: Any) -> list[tuple[Token, Token, Token]]:  # noqa: ANN401 - a tree or nothing
     return [] if at is None else [(c.children[0], c.children[1], _only(c.children[2])) for c in at.children]
 
 

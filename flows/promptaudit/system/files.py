@@ -11,15 +11,31 @@ import hashlib
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
-from promptaudit.registry.errors import BrokenFile, WarehouseError
+from promptaudit.registry.errors import BrokenFile, PromptauditError, WarehouseError
 
 PRIVATE = 0o600  # its owner's alone
 SHARED = 0o666  # as the umask has it
 NO_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.EACCES, errno.EPERM, errno.EISDIR})
 """Errors on opening a link, a socket, a folder or somebody else's file."""
 PRIVATE_UMASK = 0o077  # of a process whose files are its owner's alone
+
+
+@contextlib.contextmanager
+def writing(
+    path: Path, draft: Path | None = None, *, then: str = "", kind: type[PromptauditError] = WarehouseError
+) -> Iterator[None]:
+    """Turns an error of the system about a path into one line, which may go on with `then`, and removes the draft."""
+    try:
+        yield
+    except OSError as error:
+        if draft is not None:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+        msg = f"{path}: cannot be written: {error.strerror or error}{then}"
+        raise kind(msg) from None
 
 
 def write_text(text: str, path: Path, mode: int = PRIVATE) -> Path:
@@ -36,7 +52,7 @@ def write_bytes(content: bytes, path: Path, mode: int = PRIVATE) -> Path:
     """
     target = Path(os.path.realpath(path))
     draft = target.with_name(target.name + ".new")
-    try:
+    with writing(path, draft):
         if path.is_relative_to("/dev"):  # standard output, however it is redirected
             with path.open("ab") as stream:
                 stream.write(content)
@@ -46,11 +62,6 @@ def write_bytes(content: bytes, path: Path, mode: int = PRIVATE) -> Path:
         with os.fdopen(opened, "wb") as file:
             file.write(content)
         put_in_place(draft, target)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink(missing_ok=True)
-        msg = f"{path}: cannot be written: {error.strerror}"
-        raise WarehouseError(msg) from None
     return path
 
 
@@ -60,14 +71,10 @@ def copy_durably(source: Path, target: Path) -> None:
     Raises WarehouseError if it cannot be written.
     """
     draft = target.with_name(target.name + ".new")
-    try:
+    with writing(target, draft, then="; the last publication stays"):
         with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
             shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
         put_in_place(draft, target)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        msg = f"{target}: cannot be written: {error.strerror}; the last publication stays"
-        raise WarehouseError(msg) from None
 
 
 def _private(path: str, flags: int) -> int:

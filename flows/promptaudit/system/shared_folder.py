@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from promptaudit.registry.errors import BrokenFile, UsageError, WarehouseError
 from promptaudit.registry.extras import needs_extra
-from promptaudit.system.files import PRIVATE, private_folder, put_in_place, read_regular
+from promptaudit.system.files import PRIVATE, private_folder, put_in_place, read_regular, writing
 
 ASIDE = ".aside"
 """The ending of the folder, beside a shared one, that files are moved to when they are set aside."""
@@ -94,27 +94,19 @@ class _LocalFolder:
     def write(self, name: str, content: bytes) -> None:
         path = self._root / name
         draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-        try:
+        with writing(path, draft):
             private_folder(path.parent)
             draft.unlink(missing_ok=True)
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             put_in_place(draft, path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                draft.unlink(missing_ok=True)
-            msg = f"{path}: cannot be written: {error.strerror}"
-            raise WarehouseError(msg) from None
 
     def take(self, path: Path, name: str) -> None:
         target = self._root / name
-        try:
+        with writing(target, then=f"; {path} keeps what it holds"):
             private_folder(target.parent)
             put_in_place(path, target)
-        except OSError as error:
-            msg = f"{target}: cannot be written: {error.strerror}; {path} keeps what it holds"
-            raise WarehouseError(msg) from None
 
     def remove(self, name: str) -> None:
         path = self._root / name

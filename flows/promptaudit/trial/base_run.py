@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from promptaudit.query.diagnosis.diagnose import diagnose
 from promptaudit.registry.cards import WORDED_ALONE, TaskCard
-from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.registry.errors import DataError, UsageError, nearest, refuse_unknown
 from promptaudit.registry.samples import Sample
 from promptaudit.registry.task_cards import INSTRUCTED
 from promptaudit.warehouse import Warehouse, rows_as
-from promptaudit.warehouse.run_names import refuse_unknown, resolve
+from promptaudit.warehouse.run_names import resolve
 from promptaudit.warehouse.sql import sql
 
 _RUN = "select origin, format_limits from raw.audit_runs where audit_run_id = $run"
@@ -137,7 +137,7 @@ def choose(
     if kind == "group" and value:
         return _group(warehouse, run, _number(wanted, value), task=task, model=model, strategy=strategy)
     tasks = [row["task_id"] for row in warehouse.published.read(sql("trial", "tasks"), run=run)]
-    refuse_unknown("task", task, tasks, run)
+    refuse_unknown("--task", task, tasks, f"run {run} has none of that name")
     if kind in (*_RANKED, "fresh") and value:
         n, task_id = _number(wanted, value), _only(task, tasks)
         if kind == "fresh":
@@ -164,11 +164,12 @@ def read_base(warehouse: Warehouse, run: str, audit_id: str, chosen: SampleChoic
         msg = f"task '{chosen.task_id}' is {card.kind}: {why}; edit them in their card and run the audit"
         raise UsageError(msg)
     models = {row["model_id"]: row["card"] for row in warehouse.published.read(_MODELS, run=run)}
-    refuse_unknown("model", chosen.model, models, run)
+    why = f"run {run} has none of that name"
+    refuse_unknown("--model", chosen.model, models, why)
     landed = rows_as(PromptVariant, warehouse.published.read(sql("trial", "variants"), run=run))
     every = [variant for variant in landed if variant.task_id == chosen.task_id]
     variants = [variant for variant in every if variant.variation in WORDED_ALONE]
-    refuse_unknown("strategy", chosen.strategy, {variant.strategy for variant in variants}, run)
+    refuse_unknown("--strategy", chosen.strategy, {variant.strategy for variant in variants}, why)
     samples = rows_as(_SampleRow, warehouse.published.read(_SAMPLES, run=run, task=chosen.task_id))
     wanted = set(chosen.sample_ids)
     (run_row,) = warehouse.published.read(_RUN, run=run)
@@ -214,7 +215,7 @@ def _worst(
     is_of_fields = any(row["task_id"] == task_id and row["accuracy"] is not None for row in rows)
     column, sign = (_RANKED_BY_FIELDS if is_of_fields else _RANKED)[kind]
     for option, name, value in (("model", "model_id", model), ("strategy", "strategy", strategy)):
-        refuse_unknown(option, value, {row[name] for row in rows}, run)
+        refuse_unknown(f"--{option}", value, {row[name] for row in rows}, f"run {run} has none of that name")
         rows = [row for row in rows if value in (None, row[name])]
     for row in rows:
         if row["task_id"] == task_id and row[column] is not None:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from promptaudit.prompts.messages import FILLED, TRIED
 from promptaudit.registry.cards import ALL_FIELDS
 from promptaudit.registry.cards import Level as ScaleLevel
-from promptaudit.trial.figures import Level, finite, levels
+from promptaudit.system.display.columns import aligned
+from promptaudit.system.display.figures import cut, finite, number
+from promptaudit.trial.figures import Level, levels
 from promptaudit.trial.measures import ACCURACY, OF_LABELS, column_of
 from promptaudit.trial.plan import Trial
 from promptaudit.udfs.differences.answers import paired_values
@@ -22,6 +24,7 @@ from promptaudit.udfs.differences.verdict import adjusted, difference_verdict
 from promptaudit.warehouse import Row, Warehouse, rows_as
 from promptaudit.warehouse.sql import sql
 
+NAME = 21  # characters of a measure in a table
 RIGHT_AND_WRONG = ("right", "wrong")
 """Labels for answers that a scoring method calls right or wrong. The share of `right` is its accuracy."""
 
@@ -77,6 +80,15 @@ class Effect:
         """Picks the difference that counts: beyond the filler, where there is one."""
         return self.difference if self.beyond_filler is None else self.beyond_filler
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Writes what a table has of it: its name, each level, the difference that counts, and the verdict."""
+        method, name = self.measure.removeprefix(ACCURACY), column_of(self.measure).label
+        if method != self.measure:
+            name = cut(f"{name}, {method.removeprefix('field:')}", NAME)
+        levels = (each for each in (self.before, self.filler, self.after, self.counts) if each is not None)
+        return (name, *map(str, levels), self.verdict.replace("_", " "))
+
     def judged(self, q_value: float, min_effect: float, *, is_unconfirmed: bool) -> Effect:
         """Adds the verdict."""
         level, worse = self.counts, 1 if column_of(self.measure).direction == "lower" else -1
@@ -98,6 +110,19 @@ class ModelEffects:
     n_variants: int
     when_chosen: float | None  # mean sensitivity of these samples in the base run, if that has only wordings
     measures: tuple[Effect, ...]
+
+    def lines(self, headings: Sequence[str]) -> Iterator[str]:
+        """Writes a table of the measures, under headings of what was asked and the difference that counts."""
+        names = f"{cut(self.model_id, 60)}, {cut(self.strategy, 60)}"
+        yield f"{names}: {self.n_samples} samples, {self.n_variants} variants"
+        widths = (NAME + 2, *[24] * (len(headings) - 1), 26, 0)
+        for cells in (("", *headings, ""), *(each.cells for each in self.measures)):
+            yield f"  {aligned(cells, widths)}"
+        if self.when_chosen is not None and any(each.filler is not None for each in self.measures):
+            yield (
+                f"  when they were chosen their sensitivity was {number(self.when_chosen)}: the part that is gone with the "
+                "filler comes from choosing the worst"
+            )
 
 
 def effects_of(warehouse: Warehouse, audit_run_id: str, trial: Trial) -> list[ModelEffects]:

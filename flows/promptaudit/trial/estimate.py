@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from promptaudit.cards.check_cards.models import lacking_engines
-from promptaudit.cards.prices import price_of, prompt_tokens
-from promptaudit.plan.estimate import Estimate, Line, mean_answer, total_of
+from promptaudit.cards.prices import prompt_tokens
+from promptaudit.plan.estimate import Estimate, Line, line_of, mean_answer, total_of
 from promptaudit.plan.grid import n_asks
 from promptaudit.prompts.messages import prompt_of, render
 from promptaudit.trial.plan import Trial
@@ -34,10 +34,9 @@ def estimate(trial: Trial, max_usd: float | None = None) -> Estimate:
             n_requests += n_own
             sizes = [prompt_tokens(render(prompt, variant.instruction, sample)) for sample in chosen.samples]
             tokens += round(n_own * sum(sizes) / len(sizes))
-        answers = n_requests * mean_answer(model, trial.base.card)
-        price = price_of(model)
-        usd = None if price is None else (tokens * price.input_usd_per_mtok + answers * price.output_usd_per_mtok) / 1e6
-        lines.append(Line("model", name, n_requests, tokens, answers, usd))
+        lines.append(
+            line_of("model", name, model, n_requests, tokens, n_requests * mean_answer(model, trial.base.card))
+        )
     return Estimate(
         audit_id=trial.base.audit_id,
         lines=lines,

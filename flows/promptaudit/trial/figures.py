@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from promptaudit.system.display.figures import finite, ranged
 from promptaudit.udfs.measures.consistency import consistency
 from promptaudit.udfs.measures.sensitivity import sensitivity_interval
 from promptaudit.udfs.two_way import two_way_interval
@@ -20,10 +21,9 @@ class Level:
     low: float | None = None
     high: float | None = None
 
-
-def finite(value: float) -> float | None:
-    """Turns NaN and infinities into None."""
-    return float(value) if np.isfinite(value) else None
+    def __str__(self) -> str:
+        """Writes it with three digits."""
+        return ranged(self.figure, self.low, self.high)
 
 
 def levels(counts: NDArray[np.float64], gold: NDArray[np.int64], seed: int, n_resamples: int) -> dict[str, Level]:

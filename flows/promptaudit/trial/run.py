@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from promptaudit.audit.run import make_ready
@@ -15,6 +15,7 @@ from promptaudit.registry.errors import raise_all
 from promptaudit.registry.registry import Registry
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.display.encode import NOT_ENCODED
+from promptaudit.system.display.figures import count, cut, plural
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.settings import Settings
 from promptaudit.trial.effects import ModelEffects, effects_of
@@ -42,6 +43,26 @@ class TrialResult:
     notes: tuple[str, ...]
     effects: tuple[ModelEffects, ...]
     n_variants: int = field(metadata=NOT_ENCODED)  # an arm
+
+    def lines(self) -> Iterator[str]:
+        """Writes what was tried, each measure before and after, and whether a difference is shown."""
+        beside = "beside them unchanged" if self.asks_unchanged else "no control"
+        headings = (
+            ["unchanged", "tried", "tried - unchanged"]
+            if self.asks_unchanged
+            else ["base run", "tried", "tried - base"]
+        )
+        if self.filler is not None:
+            beside += f", and with a filler: {cut(self.filler, 60)}"
+            headings = ["unchanged", "with filler", "tried", "tried - filler"]
+        run = f"trial {self.audit_run_id} of '{cut(self.audit_id)}', from run {self.base_run_id}"
+        yield f"{run}: {count(self.n_asked)} cells asked"
+        samples = f"task {cut(self.task_id, 60)}, {count(len(self.sample_ids))} samples"
+        yield f"{samples}, {plural(self.n_variants, 'prompt variant')} a side, {beside}"
+        yield f"tried: {cut(self.added or self.instruction or 'the task card as it is now')}"
+        yield from (f"note: {cut(note)}" for note in self.notes)
+        for each in self.effects:
+            yield from ("", *each.lines(headings))
 
 
 def try_change(

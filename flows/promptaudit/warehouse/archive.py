@@ -10,7 +10,7 @@ from io import BytesIO
 import polars as pl
 
 from promptaudit.registry.errors import WarehouseError
-from promptaudit.system.files import file_sha256, force, private_folder, put_in_place
+from promptaudit.system.files import file_sha256, force, private_folder, put_in_place, writing
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.insert import write_parquet
@@ -50,7 +50,7 @@ def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_i
     folder = warehouse.places.archive
     place = folder / table / f"audit_run_id={audit_run_id}"
     path, draft = place / "data.parquet", place / "data.parquet.new"
-    try:
+    with writing(path, then="; nothing is dropped"):
         for directory in (folder, place.parent, place):
             private_folder(directory)
             force(directory.parent)
@@ -59,16 +59,9 @@ def write_archive(con: Connection, warehouse: Warehouse, table: str, audit_run_i
             msg = f"{draft}: reads back otherwise than the rows of raw.{table} it was made of; nothing is dropped"
             raise WarehouseError(msg)
         put_in_place(draft, path)
-        return Archived(
-            table_name=table,
-            path=str(path.relative_to(folder.parent)),
-            n_rows=n_rows,
-            n_bytes=path.stat().st_size,
-            sha256=file_sha256(path),
-        )
-    except OSError as error:
-        msg = f"{path}: cannot be written: {error.strerror}; nothing is dropped"
-        raise WarehouseError(msg) from None
+        n_bytes, sha256 = path.stat().st_size, file_sha256(path)
+    name = str(path.relative_to(folder.parent))
+    return Archived(table_name=table, path=name, n_rows=n_rows, n_bytes=n_bytes, sha256=sha256)
 
 
 def read_archive(warehouse: Warehouse, path: str, sha256: str) -> pl.DataFrame:

@@ -198,9 +198,9 @@ def _refuse_other_version(con: Connection, place: object) -> None:
 def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManager[Connection]:
     if lake is None:
         return _published(_there(path), memory)
-    from promptaudit.warehouse.lake import read_lake
+    from promptaudit.warehouse.lake import attached
 
-    return read_lake(lake, memory)
+    return attached(lake, is_writer=False, memory=memory)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, quote, unquote, urlsplit
@@ -144,13 +144,6 @@ def lake_of_settings() -> Lake | None:
     return lake
 
 
-@contextmanager
-def read_lake(lake: Lake, memory: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yields a reader's connection whose queries name tables as in a published copy, with the same limits."""
-    with attached(lake, is_writer=False, memory=memory) as con:
-        yield con
-
-
 def vacuum(lake: Lake) -> None:
     """Has Postgres write a lake's catalog again, since deleted rows would remain in its files.
 
@@ -170,7 +163,8 @@ def attached(
     """Yields a connection with the lake attached and in use as database `lake`.
 
     Errors are one line without secrets. The connection reaches the lake's catalog and folder and the DuckDB files
-    `also`, and nothing else; with `memory` it writes no temporary files either.
+    `also`, and nothing else; with `memory` it writes no temporary files either. A reader's queries name tables as in a
+    published copy.
     """
     limits = {} if memory is None else {"memory_limit": memory, "temp_directory": ""}
     with _one_line(lake):
@@ -179,7 +173,7 @@ def attached(
         with _one_line(lake):
             _attach(con, lake, is_writer=is_writer, also=also)
             con.execute("use lake")
-        with _one_line(lake) if is_writer else _as_it_is():
+        with _one_line(lake) if is_writer else nullcontext():
             yield con
     finally:
         con.close()
@@ -301,11 +295,6 @@ def _extension(name: str) -> str:
 def quoted(text: str) -> str:
     """Escapes a text to stand between quotes: ATTACH, LOAD and CREATE SECRET take no parameter."""
     return text.replace("'", "''")
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from promptaudit.registry.errors import WarehouseError, WarehouseLocked
-from promptaudit.system.files import private_folder
+from promptaudit.registry.errors import WarehouseLocked
+from promptaudit.system.files import private_folder, writing
 
 try:
     import fcntl
@@ -28,11 +28,8 @@ def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] 
     `by` names the holder to others who wait.
     """
     private_folder(path.parent)
-    try:
+    with writing(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        msg = f"{path}: cannot be written: {error.strerror}"
-        raise WarehouseError(msg) from None
     try:
         deadline, has_said = time.monotonic() + wait_s, False
         while fcntl is not None:

@@ -13,16 +13,20 @@ RUN[:MODEL[:STRATEGY]], where RUN is one of
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
+from typing import TypeVar
 
-from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.registry.errors import DataError, UsageError, nearest, refuse_unknown
 from promptaudit.registry.gate_rules import part_of
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
+Kind = TypeVar("Kind")
 LATEST = "latest"
+_STRATEGIES = "select distinct strategy from marts.rpt_audit where audit_run_id = $run"
 _RUN = re.compile(r"(?P<name>[^~:]*)(~(?P<back>\d{1,6}))?(:(?P<model>.+))?")
 
 
@@ -63,10 +67,11 @@ def resolve(warehouse: Warehouse, text: str) -> Reference:
     run = _run_named(warehouse, known, parts["name"] or LATEST, int(parts["back"] or 0), text)
     models = set() if parts["model"] is None else models_of(warehouse, run.audit_run_id)
     model, strategy = part_of(parts["model"] or "", models)
+    why = f"run {run.audit_run_id} has none of that name"
     if strategy is not None:
-        _refuse_other(run.audit_run_id, "strategy", strategy, _strategies_of(warehouse, run.audit_run_id))
-    if model is not None:
-        _refuse_other(run.audit_run_id, "model", model, models)
+        rows = warehouse.published.read(_STRATEGIES, run=run.audit_run_id)
+        refuse_unknown("strategy", strategy, {row["strategy"] for row in rows}, why)
+    refuse_unknown("model", model, models, why)
     return Reference(audit_run_id=run.audit_run_id, audit_id=run.audit_id, model_id=model, strategy=strategy)
 
 
@@ -110,12 +115,17 @@ def resolve_id(warehouse: Warehouse, text: str | None) -> str:
     return named.audit_run_id
 
 
-def refuse_unknown(option: str, value: str | None, names: Iterable[str], run: str) -> None:
-    """Raises UsageError with the nearest name if the run has nothing of the name that an option gives."""
-    known = list(names)
-    if value is not None and value not in known:
-        msg = f"--{option} {value[:80]}: run {run} has none of that name{nearest(value, known)}"
-        raise UsageError(msg)
+def chosen(rows: Sequence[Kind], why: str, **names: str | None) -> list[Kind]:
+    """Picks the rows of the model, task and strategy that options name; None is all.
+
+    Raises UsageError with the nearest name, and with `why`, if no row has a name.
+    """
+    kept = list(rows)
+    for option, name in names.items():
+        own = attrgetter(option if option == "strategy" else f"{option}_id")
+        refuse_unknown(f"--{option}", name, {own(row) for row in kept}, why)
+        kept = [row for row in kept if name in (None, own(row))]
+    return kept
 
 
 def one_run(
@@ -152,19 +162,6 @@ def models_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
     """Lists the models of a published run."""
     rows = warehouse.published.read("select model_id from marts.dim_models where audit_run_id = $run", run=audit_run_id)
     return {row["model_id"] for row in rows}
-
-
-def _strategies_of(warehouse: Warehouse, audit_run_id: str) -> set[str]:
-    rows = warehouse.published.read(
-        "select distinct strategy from marts.rpt_audit where audit_run_id = $run", run=audit_run_id
-    )
-    return {row["strategy"] for row in rows}
-
-
-def _refuse_other(audit_run_id: str, what: str, name: str, names: set[str]) -> None:
-    if name not in names:
-        msg = f"run {audit_run_id} has no {what} {name!r}{nearest(name, names)}"
-        raise UsageError(msg)
 
 
 def baselines(warehouse: Warehouse) -> dict[str, str]:

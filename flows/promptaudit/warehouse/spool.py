@@ -20,7 +20,7 @@ import polars as pl
 
 from promptaudit.registry.errors import BrokenFile, WarehouseError
 from promptaudit.registry.tables import escape
-from promptaudit.system.files import private_folder, read_regular
+from promptaudit.system.files import private_folder, read_regular, writing
 from promptaudit.system.shared_folder import MOST_BYTES
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.raw_tables import TABLES
@@ -88,11 +88,8 @@ class Spool:
 
     def _opened(self, table: str) -> tuple[Path, int]:
         path = self._folder / f"{self._number:08d}.{table}.jsonl"
-        try:
+        with writing(path):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        except OSError as error:
-            msg = f"{path}: cannot be written: {error.strerror}"
-            raise WarehouseError(msg) from None
         self._open[table] = (path, handle)
         return path, handle
 

@@ -12,7 +12,7 @@ from promptaudit.ask.wordings.variants import landed_variants, rewordings
 from promptaudit.audit.run import open_run
 from promptaudit.cards.check_cards import check_cards
 from promptaudit.cards.rewording import owners_of
-from promptaudit.plan.cells import count_missing
+from promptaudit.plan.cells import missing_by_model
 from promptaudit.plan.design import design_audit
 from promptaudit.plan.estimate import estimate_audit
 from promptaudit.registry.cards import ModelCard
@@ -105,7 +105,7 @@ def test_each_model_is_asked_its_own_rewordings_and_those_who_cannot_reword_anot
         again = open_run(Warehouse(warehouse), design)
         assert ask(warehouse, registry).n_landed == (N_MODELS + 1) * N_WORDINGS * N_SAMPLES
         variants = landed_variants(Warehouse(warehouse), again)
-        assert count_missing(Warehouse(warehouse), again, design, variants) == 0
+        assert sum(missing_by_model(Warehouse(warehouse), again, design, variants).values()) == 0
         of_late = query(warehouse, "select distinct model_id from raw.rephrasings where audit_run_id = $1", [again])
         assert of_late == [("late",)]
         n_kept = query(

@@ -11,7 +11,6 @@ import pytest
 from markupsafe import escape
 
 from promptaudit.audit.erase.erase import GONE, Erasure, erase
-from promptaudit.audit.erase.terminal import lines_of
 from promptaudit.evidence.retain import restore, retain, retired_runs
 from promptaudit.exchange.citation.cite import _refuse_retired
 from promptaudit.exchange.citation.copy_of_run import copy_run
@@ -282,10 +281,10 @@ def test_a_file_that_quotes_it_is_named(gated: Gated) -> None:
     done = erase(Warehouse(gated.warehouse), "s1")
     assert holding(home, INPUT) == {"by_hand.jsonl", "samples.jsonl"}
     assert done.still_quoting == tuple(map(str, by_hand))
-    assert f"still quotes it, or cannot be read: {by_hand[1]}" in lines_of(done)
+    assert f"still quotes it, or cannot be read: {by_hand[1]}" in done.lines()
     again = erase(Warehouse(gated.warehouse), "s1")  # there is nothing to look for any more
     assert again.still_quoting is None
-    assert any("files were not looked through" in line for line in lines_of(again))
+    assert any("files were not looked through" in line for line in again.lines())
 
 
 def test_a_linked_warehouse_is_looked_at_where_it_is(gated: Gated, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 from promptaudit.audit.erase.erase import GONE, erase
-from promptaudit.audit.erase.terminal import lines_of
 from promptaudit.marts.publish import publish
 from promptaudit.prompts.put_samples import Prompter
 from promptaudit.registry.cards import TaskCard
@@ -126,7 +125,7 @@ def test_its_text_is_in_no_file_any_more_and_the_rest_of_the_prompts_is(tmp_path
     assert holding(home, text) == set()
     assert done.audit_run_ids == (run_id(0), run_id(1))
     assert done.n_rows == {"raw.prompt_variants": 4}  # v1 and v2 of each night
-    assert f"erased the texts of sample '{sample}' in 2 runs: 4 of raw.prompt_variants" in lines_of(done)
+    assert f"erased the texts of sample '{sample}' in 2 runs: 4 of raw.prompt_variants" in done.lines()
     spelt = json.dumps(text, ensure_ascii=False)[1:-1]
     for file, tables in (
         (gated.warehouse, ("raw.prompt_variants", "marts.dim_prompt_variants", "marts.rpt_prompt_variants")),

@@ -11,7 +11,6 @@ from promptaudit.cards.trust.command import forget_folder, list_trusted, trust_f
 from promptaudit.cards.trust.readers import trusted_readers
 from promptaudit.cards.trust.refuse import refuse_untrusted
 from promptaudit.cards.trust.store import Pair, load, record
-from promptaudit.cards.trust.terminal import lines_of
 from promptaudit.registry.errors import ChangedCode, UntrustedCard
 from promptaudit.registry.own_code import Code
 from promptaudit.registry.registry import Entry, Registry, load_registry
@@ -46,7 +45,7 @@ def test_the_refusal_names_card_code_and_command(tmp_path: Path, settings: Setti
 def test_what_is_trusted_is_listed_and_taken_back(tmp_path: Path, settings: Settings) -> None:
     root = write_registry(tmp_path)
     done = trust_folder(settings, root)
-    lines = lines_of(done)
+    lines = done.lines()
     assert lines[0].split() == [
         "new",
         "code",
@@ -67,9 +66,9 @@ def test_what_is_trusted_is_listed_and_taken_back(tmp_path: Path, settings: Sett
     assert lines[-1] == f"4 pieces of code recorded in {tmp_path / 't.json'}"
     for audit_id in ("by_function", "by_command"):
         refuse_untrusted(settings, used(load_registry([root]), audit_id), Progress())
-    assert lines_of(trust_folder(settings, root))[-1] == f"all trusted already, in {tmp_path / 't.json'}"
-    assert len(lines_of(list_trusted(settings))) == 5
-    assert lines_of(forget_folder(settings, root))[-1] == f"4 pieces of code taken out of {tmp_path / 't.json'}"
+    assert trust_folder(settings, root).lines()[-1] == f"all trusted already, in {tmp_path / 't.json'}"
+    assert len(list_trusted(settings).lines()) == 5
+    assert forget_folder(settings, root).lines()[-1] == f"4 pieces of code taken out of {tmp_path / 't.json'}"
     with pytest.raises(UntrustedCard):
         refuse_untrusted(settings, used(load_registry([root])), Progress())
 

@@ -15,7 +15,6 @@ import pytest
 from promptaudit.cards.trust.command import forget_folder, list_trusted, trust_folder
 from promptaudit.cards.trust.refuse import pairs_of, read_address, refuse_untrusted, wanted_by
 from promptaudit.cards.trust.store import Pair, forget, load, record, trust_file
-from promptaudit.cards.trust.terminal import lines_of
 from promptaudit.registry.errors import CardError, UntrustedCard, UsageError
 from promptaudit.registry.registry import SHIPPED, Registry, load_registry
 from promptaudit.system.display.progress import Progress
@@ -221,7 +220,7 @@ def test_a_second_registry_with_the_same_pair_is_trusted_already(tmp_path: Path)
     check(load_registry([tmp_path / "s"]), path)
     done = trust_folder(settings, tmp_path / "s")
     assert [pair.is_new for pair in done.pairs] == [False]
-    assert lines_of(done) == [f"known  {OPENAI}  A_KEY  m", f"all trusted already, in {path}"]
+    assert done.lines() == [f"known  {OPENAI}  A_KEY  m", f"all trusted already, in {path}"]
 
 
 def test_of_two_registries_the_card_that_counts_is_the_one_that_is_asked(tmp_path: Path) -> None:
@@ -301,7 +300,7 @@ def test_the_file_is_private_and_says_when_and_for_whom(tmp_path: Path) -> None:
     done = trust_folder(Settings(trust_file=path), tmp_path / "r")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert lines_of(done) == [f"new  {OPENAI}  A_KEY  m", f"1 pair recorded in {path}"]
+    assert done.lines() == [f"new  {OPENAI}  A_KEY  m", f"1 pair recorded in {path}"]
     (trusted,) = json.loads(path.read_text())["trusted"]
     assert (trusted["origin"], trusted["api_key_env"], trusted["registry"]) == (OPENAI, "A_KEY", str(tmp_path / "r"))
     (listed,) = list_trusted(Settings(trust_file=path)).trusted
@@ -312,7 +311,7 @@ def test_the_file_is_private_and_says_when_and_for_whom(tmp_path: Path) -> None:
 def test_nothing_to_trust_writes_nothing(tmp_path: Path) -> None:
     registry_of(tmp_path / "r", "m: base_url: 'http://127.0.0.1/v1'")
     done = trust_folder(Settings(trust_file=tmp_path / "t" / "t.json"), tmp_path / "r")
-    assert lines_of(done) == [
+    assert done.lines() == [
         f"{tmp_path / 'r'}: no card of it sends a key to another machine or names code, nothing to trust"
     ]
     assert not (tmp_path / "t").exists()
@@ -330,7 +329,7 @@ def test_forgetting_takes_back_what_is_named_and_what_was_recorded(tmp_path: Pat
     assert [gone.api_key_env for gone in forget_folder(settings, tmp_path / "r").forgotten] == ["A_KEY", "B_KEY"]
     assert [pair.api_key_env for pair in load(path)] == ["C_KEY"]
     (tmp_path / "s").rename(tmp_path / "gone")
-    assert lines_of(forget_folder(settings, tmp_path / "s"))[-1] == f"1 pair taken out of {path}"
+    assert forget_folder(settings, tmp_path / "s").lines()[-1] == f"1 pair taken out of {path}"
     with pytest.raises(CardError, match="is no folder"):
         forget_folder(settings, tmp_path / "s")
     assert load(path) == {}

@@ -12,7 +12,6 @@ import duckdb
 import pytest
 
 from promptaudit.exchange.annotation.take_sheet import read_rulings, take_sheet
-from promptaudit.exchange.annotation.terminal import lines_of_sheet, lines_of_taken
 from promptaudit.exchange.annotation.write_sheet import COLUMNS, AnswerText, sheet_row, write_sheet
 from promptaudit.marts.publish import publish
 from promptaudit.registry.errors import DataError, PromptauditError, UsageError
@@ -265,7 +264,7 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tm
     assert {row["item"] for row in rows} == ITEMS
     assert {row["item"]: row["options"] for row in rows}[prediction("2")] == "1. red\n2. green"
     # 3 right by both, 6 wrong by both, 2 right by the rule alone, 7 scored by nobody
-    lines = lines_of_sheet(written)
+    lines = written.lines()
     assert lines[0].endswith(f"sheet.csv: 4 of the 4 distinct answers of run {RUN}")
     assert lines[1:] == [
         "  1 of 1  judge says wrong, rule does not, in format",
@@ -319,7 +318,7 @@ def test_a_width_writes_what_it_needs(tmp_path: Path) -> None:
     assert (promised.task_id, promised.model_id, promised.judge) == ("t", "m", "judge:j")
     assert 10 <= written.n_rows == len(read(tmp_path / "sheet.csv")) < 20
     assert promised.least_half_width < promised.half_width <= 0.3
-    assert lines_of_sheet(written)[1] == (
+    assert written.lines()[1] == (
         "  t: m by judge:j: once these are ruled on, accuracy_rectified is known within about "
         f"{promised.half_width:.3f} (about {promised.least_half_width:.3f} with all answers ruled on)"
     )
@@ -328,7 +327,7 @@ def test_a_width_writes_what_it_needs(tmp_path: Path) -> None:
     ):
         write_sheet(settings, None, tmp_path / "narrow.csv", width=0.1)
     few = write_sheet(settings, None, tmp_path / "few.csv", n=5)
-    assert "these are too few to rectify its accuracy" in lines_of_sheet(few)[1]
+    assert "these are too few to rectify its accuracy" in few.lines()[1]
 
 
 def test_without_a_judge_there_is_no_width(unchanged: Settings, tmp_path: Path) -> None:
@@ -360,7 +359,7 @@ def test_a_sheet_that_is_there_stays_unless_forced(unchanged: Settings, tmp_path
     ("name", "options", "words"),
     [
         ("sheet.xlsx", {}, r"--sheet .*sheet\.xlsx: a \.csv file is written"),
-        ("sheet.csv", {"task": "tt"}, f"--task tt: run {RUN} has no such task; nearest: t"),
+        ("sheet.csv", {"task": "tt"}, f"--task tt: run {RUN} has none of that name; nearest: t"),
         ("sheet.csv", {"run": "c"}, "no complete run is 'c'"),
         ("nowhere/sheet.csv", {}, r"nowhere/sheet\.csv: cannot be written: No such file or directory"),
     ],
@@ -475,7 +474,7 @@ def test_a_sheet_without_rulings_lands_nothing_and_says_so(unchanged: Settings, 
     write_sheet(unchanged, None, tmp_path / "sheet.csv")
     taken = take_sheet(unchanged, None, tmp_path / "sheet.csv", "ann", QUIET)
     assert (taken.n_landed, taken.n_not_ruled, taken.published) == (0, 4, None)
-    assert lines_of_taken(taken) == [f"run {RUN}: 0 rulings landed, 4 rows without one"]
+    assert list(taken.lines()) == [f"run {RUN}: 0 rulings landed, 4 rows without one"]
 
 
 class TestLanded:
@@ -520,7 +519,7 @@ class TestLanded:
         assert json.loads(first["source"])["name"] == "filled.csv"
         assert (second["is_match"], second["reason"]) == (False, None)
         assert self.parts == ["up_to_formats", "after_formats"]
-        assert lines_of_taken(taken)[:2] == [
+        assert list(taken.lines())[:2] == [
             f"run {RUN}: 2 rulings by ann landed, 1 rows without one",
             "  t: judge:j | person:ann: kappa –, agreement 1.000, 2 answers",
         ]
@@ -531,7 +530,7 @@ class TestLanded:
         take_sheet(settings, None, path, "ann", QUIET)
         again = take_sheet(settings, None, path.rename(tmp_path / "moved.csv"), "ann", QUIET)
         assert (again.n_landed, again.n_known, again.published) == (0, 1, None)
-        assert "moved.csv: these 1 rulings are here already: nothing landed" in lines_of_taken(again)
+        assert "moved.csv: these 1 rulings are here already: nothing landed" in list(again.lines())
         assert len(self.parts) == 2
 
     def test_rulings_that_were_landed_and_not_published_are_derived(self, settings: Settings, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from promptaudit.gate.alerts import notify as notifying
 from promptaudit.gate.alerts.alarms import Problem, changes, settle
 from promptaudit.gate.alerts.deliver import send_all
 from promptaudit.gate.alerts.message import Message, Night, compose
-from promptaudit.gate.alerts.notify import heartbeat, notify, report_link, targets_of
+from promptaudit.gate.alerts.notify import heartbeat, notify, page_link, targets_of
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
@@ -432,6 +432,6 @@ def test_without_an_address_nothing_is_called(server: RunningWebhooks) -> None:
 def test_the_link_of_a_report(tmp_path: Path) -> None:
     warehouse = tmp_path / "w" / "audit.duckdb"
     page = tmp_path / "w" / "published" / "reports" / f"{RUN}.html"
-    assert report_link(Warehouse(warehouse), RUN, Settings()) == page.as_uri()
+    assert page_link(Warehouse(warehouse), page, Settings()) == page.as_uri()
     served = Settings(report_url="https://audits.example.org/nightly/")
-    assert report_link(Warehouse(warehouse), RUN, served) == f"https://audits.example.org/nightly/reports/{RUN}.html"
+    assert page_link(Warehouse(warehouse), page, served) == f"https://audits.example.org/nightly/reports/{RUN}.html"

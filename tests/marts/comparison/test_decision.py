@@ -7,8 +7,12 @@ from typing import Any
 
 from promptaudit.marts.comparison.decision import decision_of
 from promptaudit.marts.comparison.result import ComparedRun, RunComparison
-from promptaudit.marts.comparison.terminal import opening_lines
+from promptaudit.marts.comparison.terminal import printed
 from promptaudit.system.display.compared import RunsCompared
+
+
+def text_of(comparison: RunComparison) -> str:
+    return "\n".join(map(str, printed(comparison, all_rows=False)))
 
 
 def row(measure: str, verdict: str, difference: float = 0.0, **others: Any) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def test_what_is_not_known_says_why() -> None:
     assert decision_of(found) == (
         "unconfirmed: micro_f1 0.680 for 0.780 on 200 samples of intents, -0.100 [-0.130, -0.070]; " + wandering
     )
-    assert "how far 1 of 1 figures wander between nights is not known yet" in "\n".join(opening_lines(found))
+    assert "how far 1 of 1 figures wander between nights is not known yet" in text_of(found)
     apart = compared(row("micro_f1", "not_comparable", p_value=None, reason="other label set"))
     assert decision_of(apart) == "nothing can be compared: other label set"
     assert decision_of(compared()) == "nothing to compare"
@@ -93,4 +97,4 @@ def test_what_is_not_known_says_why() -> None:
 
 def test_two_models_of_one_run_have_no_nights_between_them() -> None:
     one = compared(row("micro_f1", "none_shown", base_model_id="small", detectable_difference=0.1), n_runs=1)
-    assert "asked in one run: no nights between them; what is said holds for " in "\n".join(opening_lines(one))
+    assert "asked in one run: no nights between them; what is said holds for " in text_of(one)

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from promptaudit.query.choice.choose import Choices, choose
-from promptaudit.query.choice.terminal import lines_of
 from promptaudit.query.choice.write_card import write_card
 from promptaudit.registry.cards import FormatLimits
 from promptaudit.registry.errors import MeasureError, UsageError
@@ -76,7 +75,7 @@ def test_where_yours_is_the_best_it_says_how_much_better_another_may_be(choices:
 
 
 def test_the_terminal_has_the_best_and_the_original(choices: Choices) -> None:
-    lines = lines_of(choices, top=1)
+    lines = list(choices.lines(1))
     clear = lines[2:7]
     assert clear[0].startswith("clear, colours, simple (right by label_match): wording 1 is better than yours")
     # a vote of three wordings: the original's and the best one's and the rest

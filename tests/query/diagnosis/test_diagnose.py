@@ -10,12 +10,13 @@ import pytest
 
 from promptaudit.query.diagnosis.diagnose import Diagnosis, put_together
 from promptaudit.query.diagnosis.groups import find_groups, words_of
-from promptaudit.query.diagnosis.material import Material, MeasuredSample, Scorecard, Task, Unit
+from promptaudit.query.diagnosis.material import Material, MeasuredSample, Scorecard, Unit
 from promptaudit.query.diagnosis.samples import sample_findings
 from promptaudit.query.diagnosis.terminal import NOISE, lines_of
 from promptaudit.query.diagnosis.terminal import NOTHING as NOTHING_STANDS_OUT
 from promptaudit.system.display.encode import encoded
 from promptaudit.system.display.figures import number
+from promptaudit.system.display.policy import Texts, policy_of
 from promptaudit.udfs.measures.entropy import plug_in_terms
 
 NOTHING = NOTHING_STANDS_OUT.format(word="wording")
@@ -86,9 +87,10 @@ def unit_of(labels: np.ndarray, strategy: str = "simple", invalid_rate: float = 
 
 def diagnosed(units: list[Unit], inputs: list[str], *, sensitive: bool = False, text: str | None = None) -> Diagnosis:
     """The diagnosis of units of one run."""
-    tasks = {"t": Task(sensitive, {f"s{index:02}": each for index, each in enumerate(inputs)})}
+    of_tasks = {"t": {f"s{index:02}": each for index, each in enumerate(inputs)}}
     findings = [sample_findings(unit, seed=1) for unit in units]
-    return put_together("r", "a", Material(tuple(units), tasks), findings, find_groups(units, tasks, findings, 1), text)
+    material = Material(tuple(units), of_tasks, Texts(policy_of(text), frozenset({"t"} if sensitive else ())))
+    return put_together("r", "a", material, findings, find_groups(units, of_tasks, findings, 1))
 
 
 def planted(seed: int) -> Diagnosis:
@@ -209,10 +211,9 @@ def test_variants_of_other_kinds_are_no_wordings() -> None:
     rng = np.random.default_rng(1)
     unit = unit_of(answers(rng, np.full(N, 0.2), np.full(N, True)))
     findings = [sample_findings(unit, seed=1)]
-    tasks = {"t": Task(False, {})}
-    groups = find_groups([unit], tasks, findings, 1)
+    groups = find_groups([unit], {"t": {}}, findings, 1)
     for has_other_kinds, word, other in ((False, "wording", "prompts"), (True, "prompt", "wording")):
-        found = put_together("r", "a", Material((unit,), tasks, has_other_kinds), findings, groups)
+        found = put_together("r", "a", Material((unit,), {"t": {}}, Texts(), has_other_kinds), findings, groups)
         said = "\n".join(lines_of(found, 3))
         assert f"labels depend on the {word}, beyond noise" in said
         assert f"of {Q} {word}s; points to the prompt" in said

@@ -10,9 +10,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from promptaudit.query.diagnosis.material import Material, Task
+from promptaudit.query.diagnosis.material import Material
 from promptaudit.query.diagnosis.refusals import RefusedSample, find_refusals
 from promptaudit.query.diagnosis.terminal import lines_of
+from promptaudit.system.display.policy import Texts, policy_of
 from promptaudit.warehouse import Warehouse
 from tests.query.diagnosis.test_diagnose import N, answers, unit_of, without_weakness
 
@@ -53,8 +54,8 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 def refusals(warehouse: Warehouse, policy: str) -> tuple[RefusedSample, ...]:
     unit = unit_of(answers(np.random.default_rng(1), np.full(N, 0.9), np.zeros(N, bool)))
-    material = Material((unit,), {"t": Task(policy == "none", {"s1": "Where is\nit?"})})
-    return find_refusals(warehouse, "r", material, {"t": policy})
+    material = Material((unit,), {"t": {"s1": "Where is\nit?"}}, Texts(policy_of(policy)))
+    return find_refusals(warehouse, "r", material)
 
 
 def test_refused_samples_stand_with_their_other_answers(warehouse: Warehouse) -> None:
@@ -63,7 +64,7 @@ def test_refused_samples_stand_with_their_other_answers(warehouse: Warehouse) ->
     assert found[1].other_answers == [("place", 2), (None, 1)]
     assert (found[1].n_variants_refused, found[1].n_variants, found[1].is_original_refused) == (1, 4, False)
     diagnosis = replace(without_weakness(1, "steady"), refusals=found)
-    lines = lines_of(diagnosis, top=1)
+    lines = list(lines_of(diagnosis, top=1))
     at = lines.index("refused samples")
     assert lines[at + 1 : at + 4] == [
         "  s2  2 of 2 answers are refusals, under 2 of 2 wordings, the original among them; other answers: none",

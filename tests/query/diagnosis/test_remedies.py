@@ -7,8 +7,9 @@ import shlex
 import numpy as np
 
 from promptaudit.query.diagnosis.confusions import find_confusions
-from promptaudit.query.diagnosis.material import Material, Task, Unit
+from promptaudit.query.diagnosis.material import Material, Unit
 from promptaudit.query.diagnosis.remedies import MOST_SAMPLES, Remedy, TrialOfUnit, find_remedies
+from promptaudit.system.display.policy import Texts, policy_of
 from tests.query.diagnosis.test_diagnose import LABELS, N, Q, R, unit_of
 
 CONFUSED = tuple(range(0, N, 3))  # the samples of class number
@@ -29,13 +30,11 @@ def remedies(
     text: str = "A text of",
     reader: str = '"label"',
 ) -> list[Remedy]:
-    task = Task(is_sensitive=False, inputs={name: f"{text} {name}" for name in unit.sample_ids})
-    material = Material((unit,), {unit.task_id: task})
-    trial = TrialOfUnit(**unit.names, reader=reader, n_asks=Q * R)
+    inputs = {unit.task_id: {name: f"{text} {name}" for name in unit.sample_ids}}
+    material = Material((unit,), inputs, Texts(policy_of(policy)))
+    trial = TrialOfUnit(*unit.group, reader=reader, n_asks=Q * R)
     of_labels = {(unit.task_id, label): known for label, known in (descriptions or {}).items()}
-    return find_remedies(
-        "f0cffa393744", material, find_confusions([unit]), of_labels, {unit.task_id: policy}, {trial[:3]: trial}
-    )
+    return find_remedies("f0cffa393744", material, find_confusions([unit]), of_labels, {trial[:3]: trial})
 
 
 def test_an_example_of_the_class_that_loses_is_tried_on_its_other_samples() -> None:

@@ -48,7 +48,7 @@ def test_a_result_is_its_fields_and_its_encoded_properties() -> None:
         "parts": [{"name": "a", "share": 0.5}, {"name": "b", "share": None}],
         "path": str(Path("a") / "b"),
         "ended_at": "2026-11-23T04:05:00+00:00",
-        "cost": "0.10",
+        "cost": 0.1,
         "by_day": {"1": ["x"]},
         "n_parts": 2,
     }

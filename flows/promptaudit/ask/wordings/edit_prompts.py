@@ -15,6 +15,7 @@ from promptaudit.prompts.rephrasers.refusals import why_refused
 from promptaudit.registry.cards import RephraserCard
 from promptaudit.registry.errors import DataError, nearest
 from promptaudit.registry.tables import read_text_table
+from promptaudit.system.files import writing
 from promptaudit.system.keys import content_id
 
 EDITABLE = ("task", "paraphrase_temperature", "variant_index", "instruction", "made")
@@ -40,14 +41,11 @@ def export_prompts(proposals: Mapping[str, Sequence[Proposal]], path: Path) -> i
         if p.refused_because is None
     ]
     frame = pl.DataFrame(rows, schema_overrides={"paraphrase_temperature": pl.Float64})
-    try:
+    with writing(path, kind=DataError):
         if path.suffix.lower() in (".jsonl", ".ndjson"):
             frame.write_ndjson(path)
         else:
             frame.write_csv(path)
-    except OSError as error:
-        msg = f"{path}: cannot be written: {error.strerror or error}"
-        raise DataError(msg) from None
     return len(rows)
 
 

@@ -23,10 +23,10 @@ from promptaudit.audit.erase.pages import compared_runs, delete, newest_shown, p
 from promptaudit.engines import Say, silent
 from promptaudit.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from promptaudit.evidence.retain import restore, retire_again, retired_runs
-from promptaudit.evidence.terminal import line_of_difference
 from promptaudit.evidence.verify import verify
 from promptaudit.marts.publish import bring_lake_up, publish
 from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.system.display.figures import shown
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.warehouse import Warehouse, now, rows_as
 from promptaudit.warehouse.dbt_project import sweep_spills
@@ -51,6 +51,20 @@ class Erasure:
     still_quoting: tuple[str, ...] | None  # files under the folder; none is expected. None if they were not searched
     beyond_reach: tuple[str, ...]
     published: Path
+
+    def lines(self) -> list[str]:
+        """Writes what was erased, what still quotes it, and what is out of reach."""
+        left = [f"files were not looked through: no text of {LEAST} characters is left here to look for"]
+        if self.still_quoting is not None:
+            left = [f"still quotes it, or cannot be read: {shown(path)}" for path in self.still_quoting]
+        rows = ", ".join(f"{n} of {table}" for table, n in self.n_rows.items())
+        return [
+            f"erased the texts of sample {self.sample_id!r} in {len(self.audit_run_ids)} runs: {rows}",
+            f"texts of fewer than {LEAST} characters, or spelt otherwise, were not looked for in other rows",
+            *left,
+            *(f"beyond reach: {shown(each)}" for each in self.beyond_reach),
+            f"published  {self.published}",
+        ]
 
 
 def erase(
@@ -136,7 +150,7 @@ def _refuse_altered(warehouse: Warehouse, runs: set[str]) -> None:
         for each in verify(warehouse, run).findings:
             if each.kind != "unsealed" and each.where == "the warehouse":
                 why = "erasing would seal that too; `promptaudit verify` says more"
-                msg = f"run {run} is not as it was sealed ({line_of_difference(each)}): {why}"
+                msg = f"run {run} is not as it was sealed ({each.line}): {why}"
                 raise DataError(msg)
 
 

@@ -7,7 +7,7 @@ and `plan` report it, since cards are checked and costs looked up where nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +118,11 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
             *altered_templates(cards),
         ),
     )
+
+
+def lines_of_refusals(reasons: Iterable[str]) -> list[str]:
+    """Writes what keeps `run` from beginning on this machine, a line a reason."""
+    return [f"`run` is refused here: {reason}" for reason in reasons]
 
 
 def check_cards(registry: Registry, audit_id: str | None) -> dict[str, Any]:

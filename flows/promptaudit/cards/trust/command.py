@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC
 from pathlib import Path
@@ -11,7 +12,12 @@ from promptaudit.cards.trust.refuse import CodeUse, Use, code_in, wanted_by
 from promptaudit.cards.trust.store import Pair, folder_name, forget, key_of, load, record, trust_file
 from promptaudit.registry.own_code import Code
 from promptaudit.registry.registry import Registry, read_registry
+from promptaudit.system.display.columns import aligned
+from promptaudit.system.display.figures import plural
+from promptaudit.system.display.progress import visible
 from promptaudit.system.settings import Settings
+
+DIGITS = 12  # of a sha256, as it is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,16 @@ class TrustedFolder:
     code: tuple[FolderCode, ...]
     passed_over: tuple[str, ...]  # what is wrong with cards, which need no trust as they are
 
+    def lines(self) -> list[str]:
+        """Writes a line for each pair and all code, safe to print, and a closing one."""
+        pairs = [_row("new" if each.is_new else "known", each, ", ".join(each.models)) for each in self.pairs]
+        code = [_row("new" if each.is_new else "known", each, ", ".join(each.cards)) for each in self.code]
+        new = _counted(sum(each.is_new for each in self.pairs), sum(each.is_new for each in self.code))
+        last = f"{new} recorded in {self.trust_file}" if new else f"all trusted already, in {self.trust_file}"
+        if not pairs and not code:
+            last = f"{self.registry}: no card of it sends a key to another machine or names code, nothing to trust"
+        return [*map(visible, self.passed_over), *_lines(pairs, code), visible(last)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenFolder:
@@ -88,6 +104,14 @@ class ForgottenFolder:
     forgotten: tuple[PairRow, ...]
     forgotten_code: tuple[CodeRow, ...]
 
+    def lines(self) -> list[str]:
+        """Writes a line for each pair and all code, safe to print, and a closing one."""
+        pairs, code = ([_row("forgotten", each, "") for each in rows] for rows in (self.forgotten, self.forgotten_code))
+        last = f"{self.registry}: nothing of it is trusted"
+        if pairs or code:
+            last = f"{_counted(len(pairs), len(code))} taken out of {self.trust_file}"
+        return [*_lines(pairs, code), visible(last)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustList:
@@ -96,6 +120,14 @@ class TrustList:
     trust_file: Path
     trusted: tuple[ListedPair, ...]
     code: tuple[ListedCode, ...]
+
+    def lines(self) -> list[str]:
+        """Writes a line for each pair and all code, safe to print, and a closing one."""
+        pairs, code = (
+            [_row(each.trusted_at, each, each.registry) for each in rows] for rows in (self.trusted, self.code)
+        )
+        what = _counted(len(pairs), len(code)) or "nothing is trusted yet,"
+        return [*_lines(pairs, code), visible(f"{what} in {self.trust_file}")]
 
 
 def trust_folder(settings: Settings, folder: Path) -> TrustedFolder:
@@ -167,3 +199,21 @@ def _cells(pair: Pair) -> dict[str, str]:
 
 def _code_cells(code: Code) -> dict[str, Any]:
     return {**asdict(code), "shown": str(code)}
+
+
+def _row(first: str, row: PairRow | CodeRow, last: str) -> tuple[str, str, str, str]:
+    if isinstance(row, PairRow):
+        return first, row.shown, row.api_key_env, last
+    return first, row.shown, "" if row.sha256 is None else f"sha256 {row.sha256[:DIGITS]}", last
+
+
+def _lines(*tables: Sequence[tuple[str, str, str, str]]) -> Iterator[str]:
+    # each table has columns as wide as it needs
+    for rows in tables:
+        widths = [max(len(row[column]) for row in rows) + 2 for column in range(3)] if rows else []
+        yield from (visible(aligned(row, [*widths, 0])) for row in rows)
+
+
+def _counted(n_pairs: int, n_code: int) -> str:
+    counts = (plural(n_pairs, "pair"), plural(n_code, "piece of code", "pieces of code"))
+    return " and ".join(each for each, n in zip(counts, (n_pairs, n_code), strict=True) if n)

@@ -21,6 +21,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.own_code import Code, Use
+from promptaudit.system.files import writing
 from promptaudit.system.settings import Settings
 
 try:
@@ -192,7 +193,7 @@ def forget(path: Path, wanted: Iterable[Pair | Code], registry: Path) -> list[Pa
 @contextlib.contextmanager
 def _changing(path: Path) -> Iterator[Known]:
     # the file is replaced in one move, and no other writer comes between reading and writing
-    try:
+    with writing(path, kind=UsageError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -207,9 +208,6 @@ def _changing(path: Path) -> Iterator[Known]:
                 _replace(path, TrustFile(trusted=trusted, code=code))
         finally:
             os.close(lock)
-    except OSError as error:
-        msg = f"{path}: cannot be written: {error.strerror}"
-        raise UsageError(msg) from None
 
 
 def _replace(path: Path, content: TrustFile) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from promptaudit.registry.errors import PromptauditError
+from promptaudit.system.display.figures import shown
 
 Kind = Literal["changed", "gone", "added", "unsealed", "broken"]
 """`changed`, `gone` and `added` mean a row that differs from its seal, is missing, or was added without a seal.
@@ -34,6 +35,13 @@ class Finding:
     which: str = ""
     detail: str = ""
     audit_run_id: str | None = None
+
+    @property
+    def line(self) -> str:
+        """Writes it in one line. Control characters are escaped, and texts are never printed."""
+        which = f" {self.which}" if self.which else ""
+        detail = f": {self.detail}" if self.detail else ""
+        return shown(f"{self.kind}: {self.what}{which} in {self.where}{detail}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,15 @@ class RunSeal:
     n_retired: int = 0
     n_erased: int = 0
 
+    @property
+    def line(self) -> str:
+        """Writes it in one line."""
+        rows = f"{self.n_rows:,} rows"
+        rows += f", {self.n_retired:,} of them retired" if self.n_retired else ""
+        rows += f", {self.n_erased:,} erased" if self.n_erased else ""
+        seal = "no seal" if self.seal is None else f"seal {self.seal[:12]}"
+        return f"{self.state}: run {self.audit_run_id} of '{self.audit_id}', {rows}, {seal}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyResult:
@@ -69,6 +78,10 @@ class VerifyResult:
         if any(each.kind != "unsealed" for each in self.findings):
             return 1
         return 3 if self.findings or any(run.state == "unsealed" for run in self.runs) else 0
+
+    def lines(self) -> list[str]:
+        """Lists findings, runs and notes, a line each."""
+        return [*(each.line for each in self.findings), *(each.line for each in self.runs), *self.notes]
 
 
 def verify(

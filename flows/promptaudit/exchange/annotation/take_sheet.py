@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from promptaudit.registry.errors import DataError, UsageError, nearest
 from promptaudit.registry.tables import read_text_table
 from promptaudit.report import report
 from promptaudit.system.child_processes import guarded
-from promptaudit.system.display.progress import Progress
+from promptaudit.system.display.figures import number
+from promptaudit.system.display.progress import Progress, visible
 from promptaudit.system.files import file_sha256
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.system.settings import Settings
@@ -70,6 +71,21 @@ class TakenSheet:
     agreement: list[Agreement] = field(default_factory=list)
     published: Path | None = None
     report: Path | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Writes how many rulings landed, with the agreement of each set of raters."""
+        by = f" by {', '.join(self.annotators)}" if self.annotators else ""
+        yield f"run {self.audit_run_id}: {self.n_landed} rulings{by} landed, {self.n_not_ruled} rows without one"
+        if self.n_repeated:
+            yield f"{self.n_repeated} rows repeat a ruling of their annotator and count once"
+        if self.n_known:
+            yield f"{self.path.name}: these {self.n_known} rulings are here already: nothing landed"
+        for each in self.agreement:
+            who = visible(f"{each.task_id or 'all tasks'}: {each.raters}")
+            kappa, rate = number(each.cohen_kappa), number(each.agreement_rate)
+            yield f"  {who}: kappa {kappa}, agreement {rate}, {each.n_rated} answers"
+        if self.published is not None:
+            yield from (f"published  {self.published}", f"report     {self.report}")
 
 
 def take_sheet(
@@ -140,21 +156,21 @@ def read_rulings(path: Path, annotator: str | None) -> tuple[list[Ruling], int]:
         raise UsageError(msg)
     rulings, n_not_ruled = [], 0
     wanted_columns = [c for c in ("item", "is_match", "reason", "annotator") if c in frame.columns]
-    for number, row in enumerate(frame.select(wanted_columns).iter_rows(named=True), start=1):
+    for place, row in enumerate(frame.select(wanted_columns).iter_rows(named=True), start=1):
         answer = " ".join((row["is_match"] or "").casefold().split())
         if not answer:
             n_not_ruled += 1
             continue
         if answer not in MATCH:
             hint = nearest(answer, MATCH)
-            raise _bad(path, number, "is_match", "yes, no or nothing is wanted", row["is_match"], hint)
+            raise _bad(path, place, "is_match", "yes, no or nothing is wanted", row["is_match"], hint)
         name = row.get("annotator", annotator) or ""
         if wanted := _wanted_of_name(name):
-            raise _bad(path, number, "annotator", wanted, name)
+            raise _bad(path, place, "annotator", wanted, name)
         reason = row.get("reason") or ""
         rulings.append(
             Ruling(
-                row=number,
+                row=place,
                 item=(row["item"] or "").strip(),
                 annotator=name.strip(),
                 is_match=MATCH[answer],

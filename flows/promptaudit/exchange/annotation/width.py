@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from promptaudit.exchange.annotation.draw import Answer
+from promptaudit.system.display.figures import number
+from promptaudit.system.display.progress import visible
 from promptaudit.udfs.resampling import t_quantile
 from promptaudit.udfs.templates.prediction_powered import LEAST_RULED
 from promptaudit.warehouse import Row, rows_as
@@ -77,6 +79,17 @@ class Promise:
     half_width: float
     half_width_most: float
     least_half_width: float
+
+    @property
+    def line(self) -> str:
+        """Writes in one line how well the accuracy is known once the answers are ruled on."""
+        who = visible(f"{self.task_id}: {self.model_id} by {self.judge}")
+        least = f"about {number(self.least_half_width)} with all answers ruled on"
+        if math.isinf(self.half_width):
+            return f"  {who}: these are too few to rectify its accuracy ({least})"
+        most = "" if self.half_width_most <= self.half_width else f", {number(self.half_width_most)} at most"
+        within = f"accuracy_rectified is known within about {number(self.half_width)}{most}"
+        return f"  {who}: once these are ruled on, {within} ({least})"
 
 
 def rectifiable(rows: Iterable[Row], answers: Sequence[Answer]) -> list[Rectifiable]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from promptaudit.exchange.annotation.draw import Answer, answers_of, draw, of_questions, shuffled
 from promptaudit.exchange.annotation.width import Promise, Rectifiable, promise, rectifiable, rulings_of_task
-from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.registry.errors import DataError, UsageError, refuse_unknown
 from promptaudit.system.display.spreadsheet import CsvRows, cell_of
 from promptaudit.system.settings import Settings
 from promptaudit.udfs.raters.verdict_groups import GROUPS
@@ -70,6 +70,14 @@ class Sheet:
     strata: Mapping[str, StratumCounts]
     promises: tuple[Promise, ...]
     of_wordings: bool = False
+
+    def lines(self) -> list[str]:
+        """Writes the rows of the sheet, the widths that its rulings will reach, and its strata."""
+        what = "rewordings" if self.of_wordings else "distinct answers"
+        head = f"{self.path}: {self.n_rows} of the {self.n_answers} {what} of run {self.audit_run_id}"
+        head += f", {self.n_ruled} of which people ruled on" if self.n_ruled else ""
+        strata = [f"  {each.n_rows} of {each.n_answers}  {name}" for name, each in self.strata.items()]
+        return [head, *(each.line for each in self.promises), *strata]
 
 
 def write_sheet(  # noqa: PLR0913 - one option each
@@ -174,9 +182,7 @@ def _opened(
     warehouse = Warehouse(settings.warehouse)
     audit_run_id = resolve_id(warehouse, run)
     tasks = [row["task_id"] for row in warehouse.published.read(TASKS, run=audit_run_id)]
-    if task is not None and task not in tasks:
-        msg = f"--task {task}: run {audit_run_id} has no such task{nearest(task, tasks)}"
-        raise UsageError(msg)
+    refuse_unknown("--task", task, tasks, f"run {audit_run_id} has none of that name")
     return audit_run_id, warehouse.published, tasks if task is None else [task]
 
 

@@ -6,13 +6,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from promptaudit.evidence.terminal import line_of_difference
 from promptaudit.evidence.verify import verify
 from promptaudit.exchange.citation.copy_of_run import copy_run
 from promptaudit.exchange.citation.files import CHECKSUMS, METHODS, checksum_lines, checksums, warehouse_of, write_files
 from promptaudit.marts.publish import newest_published
 from promptaudit.query.export_files import refuse_filled, write_folder
-from promptaudit.registry.errors import MeasureError, UsageError, WarehouseError, nearest
+from promptaudit.registry.errors import MeasureError, UsageError, WarehouseError, refuse_unknown
 from promptaudit.udfs.retired import RETIRED_RUNS
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.run_names import resolve
@@ -67,7 +66,7 @@ def _fill(draft: Path, published: Warehouse, audit_run_id: str) -> int:
     copy_run(published, audit_run_id, warehouse)
     held = verify(warehouse, audit_run_id)
     if held.exit_code:
-        first = line_of_difference(held.findings[0])
+        first = held.findings[0].line
         msg = f"run {audit_run_id} is not as it was sealed, `promptaudit verify {audit_run_id}` lists why: {first}"
         raise WarehouseError(msg)
     n_answers = write_files(draft, warehouse, audit_run_id)
@@ -101,9 +100,7 @@ def _refuse_retired(warehouse: Warehouse, audit_run_id: str) -> None:
 
 def _refuse_sensitive(warehouse: Warehouse, audit_run_id: str, text: str | None) -> None:
     # nobody could verify the folder without the texts, so they are in it or it is not written
-    if text is not None and text not in POLICIES:
-        msg = f"--text {text}{nearest(text, POLICIES) or ': full'}"
-        raise UsageError(msg)
+    refuse_unknown("--text", text, POLICIES)
     query = "select task_id from marts.dim_tasks where audit_run_id = $run and is_sensitive order by task_id"
     tasks = [row["task_id"] for row in warehouse.published.read(query, run=audit_run_id)]
     if tasks and text is None:

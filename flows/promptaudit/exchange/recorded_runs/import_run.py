@@ -41,7 +41,7 @@ from promptaudit.lineage.openlineage.emit import following
 from promptaudit.marts.manifest import made_by
 from promptaudit.marts.publish import is_published
 from promptaudit.registry.cards import FormatLimits, JsonFieldReader, ReaderName, RegexReader, TaskCard
-from promptaudit.registry.errors import DataError, UsageError, nearest, raise_all
+from promptaudit.registry.errors import DataError, UsageError, nearest, raise_all, refuse_unknown
 from promptaudit.registry.extras import refused_scoring
 from promptaudit.registry.registry import Registry
 from promptaudit.registry.tables import ESCAPED, nearest_file
@@ -80,7 +80,7 @@ class ImportOptions:
 
     def __post_init__(self) -> None:
         """Raises UsageError naming the option and the nearest right value."""
-        _refuse_unknown("--level", self.level, ("nominal", "ordinal", "interval"))
+        refuse_unknown("--level", self.level, ("nominal", "ordinal", "interval"))
         if self.reader is not None:
             self.reader_of_card  # noqa: B018 - raises where there is none
 
@@ -88,13 +88,13 @@ class ImportOptions:
     def reader_of_card(self) -> str | dict[str, str] | None:
         """Gives the reader the form that a task card has: `json_field=score` becomes {"json_field": "score"}."""
         if self.reader is None or "=" not in self.reader:
-            _refuse_unknown("--reader", self.reader, get_args(ReaderName))
+            refuse_unknown("--reader", self.reader, get_args(ReaderName))
             return self.reader
         name, _, value = self.reader.partition("=")
         if name in get_args(ReaderName):
             msg = f"--reader {name} takes no value"
             raise UsageError(msg)
-        _refuse_unknown("--reader", name, tuple(READERS_OF_VALUES))
+        refuse_unknown("--reader", name, tuple(READERS_OF_VALUES))
         try:
             READERS_OF_VALUES[name].model_validate({name: value})
         except ValidationError as error:
@@ -105,14 +105,8 @@ class ImportOptions:
 
 def limits_of(policy: str) -> FormatLimits:
     """Makes the limits of the format gate for a policy. Raises UsageError for an unknown one, naming the nearest."""
-    _refuse_unknown("--policy", policy, ("warn", "quarantine", "fail"))
+    refuse_unknown("--policy", policy, ("warn", "quarantine", "fail"))
     return FormatLimits.model_validate({"policy": policy})
-
-
-def _refuse_unknown(option: str, value: str | None, known: Sequence[str]) -> None:
-    if value is not None and value not in known:
-        msg = f"{option} {value}{nearest(value, known)}"
-        raise UsageError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

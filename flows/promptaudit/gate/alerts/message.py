@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 
 from promptaudit.gate.alerts.alarms import Alarm, Changes, Key, Problem
 from promptaudit.system.display.encode import NOT_ENCODED
-from promptaudit.system.display.figures import cut, shown
+from promptaudit.system.display.figures import cut, plural, shown
 from promptaudit.udfs.causes import PHRASES
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered"]
@@ -188,7 +188,7 @@ def _wrapped(text: str) -> list[str]:
 def _compared_block(group: Sequence[Problem], example: str | None) -> _Block:
     nights = any(problem.against == "normal_nights" for problem in group)
     against = "normal nights" if nights else "the baseline"
-    lines = [f"{_models(group)} {_verb(group)} against {against}: {_counted(len(group), 'figure')}"]
+    lines = [f"{_models(group)} {_verb(group)} against {against}: {plural(len(group), 'figure')}"]
     gravest_first = sorted(group, key=lambda problem: (problem.kind != "regressed", _part(problem)))
     moved = next((safe(problem.moved, WIDTH) for problem in gravest_first if problem.moved), None)
     lines += [] if moved is None else [f"{moved[0].upper()}{moved[1:]}"]
@@ -268,7 +268,7 @@ def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
             text += [_cut_line(f"- {row}", WIDTH) for row in block.rows[:most]]
             text += [f"- and {len(block.rows) - most} more"] if len(block.rows) > most else []
         left = shown_blocks[most + 2 :]
-        text += ["", f"And {_counted(sum(len(block.rows) for block in left), 'line')} more."] if left else []
+        text += ["", f"And {plural(sum(len(block.rows) for block in left), 'line')} more."] if left else []
         text += ["", *last]
         if len(text) <= n_lines:
             break
@@ -278,7 +278,3 @@ def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:
 def _cut_line(line: str, limit: int) -> str:
     # a sign of comparison that loses what it compares with would be markup again
     return line if len(line) <= limit else line[: limit - 1].rstrip(" <") + "…"
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -115,19 +115,14 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
     the result is False; a redirect is not followed; a failure is one warning, after three tries within 20 seconds. A
     night that began no run did not take place: then only an address that takes the exit code is called.
     """
-    urls = _called(settings)
-    if not urls or not (took_place or EXIT_CODE in urls[0]):
+    url = "" if settings.heartbeat_url is None else settings.heartbeat_url.get_secret_value().strip()
+    if not url or not (took_place or EXIT_CODE in url):
         return False
-    answers = _deliver({"url": urls[0].replace(EXIT_CODE, str(int(exit_code)))}, SECONDS)
+    answers = _deliver({"url": url.replace(EXIT_CODE, str(int(exit_code)))}, SECONDS)
     why = answers[0]["error"] if answers else f"no answer within {SECONDS:g} s"
     if why:
         progress.warn(f"PROMPTAUDIT_HEARTBEAT_URL: {why}")
     return not why
-
-
-def report_link(warehouse: Warehouse, audit_run_id: str, settings: Settings) -> str:
-    """Links to the run's page: under PROMPTAUDIT_REPORT_URL, which serves the published folder, else its file."""
-    return page_link(warehouse, warehouse.places.report(audit_run_id), settings)
 
 
 def page_link(warehouse: Warehouse, page: Path, settings: Settings) -> str:
@@ -135,11 +130,6 @@ def page_link(warehouse: Warehouse, page: Path, settings: Settings) -> str:
     if not settings.report_url:
         return page.absolute().as_uri()
     return f"{settings.report_url.rstrip('/')}/{quote(page.relative_to(warehouse.published.path.parent).as_posix())}"
-
-
-def _called(settings: Settings) -> tuple[str, ...]:
-    url = "" if settings.heartbeat_url is None else settings.heartbeat_url.get_secret_value().strip()
-    return (url,) if url else ()
 
 
 def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:

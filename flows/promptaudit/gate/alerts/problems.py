@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from promptaudit.gate.alerts.alarms import Against, Alarm, Place, Problem
 from promptaudit.registry.mart_columns import compared_unit
-from promptaudit.system.display.compared import Compared, NightFigure, RunsCompared
+from promptaudit.system.display.compared import Compared, NightFigure, RunsCompared, names_of
 from promptaudit.system.display.figures import in_unit, moved
 from promptaudit.system.display.movement import by_chance, in_words, why
 
@@ -80,9 +80,7 @@ def _problem(figure: Compared, base: str | None, normal: str | None, against: Ag
         reason=why(figure),
         moved=in_words(figure),
         cause=figure.cause,
-        model_id=figure.model_id,
-        task_id=figure.task_id,
-        strategy=figure.strategy,
+        **names_of(figure),
         measure=figure.measure,
         base_run_id=base,
         compare_with=normal,

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from promptaudit.plan.pilot import LEAST_SAMPLES, LEAST_WORDINGS
-from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.plan.grid import LEAST_SAMPLES, LEAST_WORDINGS
+from promptaudit.registry.errors import DataError, UsageError, refuse_unknown
 from promptaudit.registry.registry import Registry
+from promptaudit.system.display.compared import OfUnit
 from promptaudit.udfs.codes import dense_codes
 from promptaudit.udfs.designs.bias import sensitivity_bias
 from promptaudit.udfs.designs.variance_components import VarianceComponents, linear_components, sensitivity_components
@@ -46,13 +47,10 @@ class SourceRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerGroup:
+class AnswerGroup(OfUnit):
     """Describes the answers of one model to one task under one strategy, by one scoring method if there are several.
 
     Attributes:
-        model_id: of the card.
-        task_id: of the card.
-        strategy: how the instruction is dressed.
         scoring_method: of accuracy; None for other measures.
         n_repetitions: the number of asks that most of its cells have.
         n_wordings_asked: how many wordings it was asked under, with the wordings that break.
@@ -63,9 +61,6 @@ class AnswerGroup:
             wordings; at most 0, and 0 for other measures.
     """
 
-    model_id: str
-    task_id: str
-    strategy: str
     scoring_method: str | None
     n_repetitions: int
     n_wordings_asked: int
@@ -92,9 +87,7 @@ OF_A_PLAN = Least(LEAST_SAMPLES, LEAST_WORDINGS)
 
 def kind_of(measure: str) -> Kind:
     """Sorts a measure as a mean of single answers or as sensitivity; raises UsageError for another measure."""
-    if measure not in MEASURES:
-        msg = f"--measure {measure}: planned are {', '.join(MEASURES)}{nearest(measure, MEASURES)}"
-        raise UsageError(msg)
+    refuse_unknown("--measure", measure, MEASURES, f"planned are {', '.join(MEASURES)}")
     return "sensitivity" if measure == "sensitivity" else "linear"
 
 
@@ -173,14 +166,11 @@ def answer_groups(
     cells = cells.filter(pl.col("model_id").is_in(models), pl.col("task_id").is_in(tasks))
     groups = list(_groups(cells, measure, run, audit_id, least))
     if not groups:
+        others = ", ".join(each for each in MEASURES if each != measure)
         why = "no gold labels" if measure == "micro_f1" else "no answers that it is a measure of"
-        msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {_others(measure)}"
+        msg = f"--measure {measure}: run {run.audit_run_id} has {why}; plan for another of {others}"
         raise DataError(msg)
     return groups
-
-
-def _others(measure: str) -> str:
-    return ", ".join(each for each in MEASURES if each != measure)
 
 
 def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str, least: Least) -> Iterator[AnswerGroup]:
@@ -204,7 +194,8 @@ def _groups(cells: pl.DataFrame, measure: str, run: SourceRun, audit_id: str, le
             raise DataError(msg) from error
         yield AnswerGroup(
             **{"scoring_method": None, **name, **found},
-            n_repetitions=_commonest(own.unique(["sample_id", "wording"])["n_asks"]),
+            # of equally common numbers the smallest
+            n_repetitions=int(own.unique(["sample_id", "wording"])["n_asks"].mode().sort()[0]),
             n_wordings_asked=n_wordings,
             breaking=tuple((names_of[wording], rate, of_others) for wording, rate, of_others in breaking),
         )
@@ -257,8 +248,3 @@ def _sensitivity(cells: pl.DataFrame) -> dict[str, Any]:
 
 def _codes(column: pl.Series) -> NDArray[np.int64]:
     return (column.rank("dense").cast(pl.Int64) - 1).to_numpy()
-
-
-def _commonest(column: pl.Series) -> int:
-    counts = column.value_counts().sort("count", column.name, descending=[True, False])
-    return int(counts[column.name][0])

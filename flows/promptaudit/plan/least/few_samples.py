@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from promptaudit.cards.check_cards import check_audit
-from promptaudit.plan.least.components import AnswerGroup, Least, SourceRun, answer_groups, kind_of, source_run
+from promptaudit.plan.grid import LEAST_SAMPLES
+from promptaudit.plan.least.components import Least, answer_groups, kind_of, source_run
 from promptaudit.plan.least.material import n_available, n_tested
-from promptaudit.plan.pilot import LEAST_SAMPLES
 from promptaudit.registry.errors import DataError, raise_all
 from promptaudit.registry.registry import Registry
+from promptaudit.system.display.columns import aligned
+from promptaudit.system.display.figures import count, number
 from promptaudit.system.settings import Settings
 from promptaudit.udfs.designs.search import FEWEST_SAMPLES, FEWEST_WORDINGS, MANY, MOST_WORDINGS
 from promptaudit.udfs.designs.widths import MEASURES_COMPARED
@@ -21,6 +24,7 @@ from promptaudit.warehouse import Warehouse
 MOST_VARIANCE = 0.25
 """Bounds the variance of an answer that counts 0 to 1."""
 
+WIDTHS = (-8, -10, -14, -12)
 WORDINGS = (FEWEST_WORDINGS, 8, MANY, 20, 30, MOST_WORDINGS)
 
 
@@ -66,6 +70,28 @@ class FewSamples:
     min_effect: float
     notes: tuple[str, ...]
 
+    def lines(self) -> Iterator[str]:
+        """Writes which difference two nights can find, on what assumption, and a table by wordings."""
+        cells = "with answers that vary as much as they can"
+        if self.audit_run_id is not None:
+            cells = f"with answers that vary as in run {self.audit_run_id}"
+        varying = f"{self.measure} {cells} (variance {self.var_cell:.3g} a cell)"
+        yield f"{self.n_samples} samples are too few for a pilot: {varying}"
+        enough = next((each for each in self.differences if each.detectable_difference <= self.detect), None)
+        found = f"not found under {self.differences[-1].n_wordings} wordings or fewer"
+        if enough is not None:
+            found = f"found in about 9 of 10 cases from {enough.n_wordings} wordings on"
+        tested = f"{self.n_comparisons} being tested and cells changing one by one"
+        yield f"A difference of {self.detect:g} between two nights is {found}, {tested}."
+        if self.if_samples_move is not None:
+            least = number(self.if_samples_move)
+            yield f"Where a change moves all answers to a sample alike, no number of wordings finds less than {least}."
+        yield aligned(("wordings", "samples", "requests", "difference"), WIDTHS)
+        for each in self.differences:
+            counts = (str(each.n_wordings), count(each.n_samples), count(each.n_requests))
+            yield aligned((*counts, number(each.detectable_difference)), WIDTHS)
+        yield from self.notes
+
 
 def few_samples(
     settings: Settings, registry: Registry, audit_id: str, measure: str, detect: float, *, from_run: str | None = None
@@ -89,7 +115,9 @@ def few_samples(
     run, groups, notes = None, [], []
     try:
         run = source_run(warehouse, audit_id, from_run, ("run", "import"))
-        groups = _groups(warehouse, run, registry, audit_id, measure)
+        with run.kept_open(warehouse):
+            least = Least(FEWEST_SAMPLES, 3 if kind == "sensitivity" else 2)
+            groups = answer_groups(warehouse, run, registry, audit_id, measure, least)
     except DataError as error:
         if kind == "sensitivity" and run is not None:
             raise
@@ -135,9 +163,3 @@ def few_samples(
         min_effect=audit.min_effect,
         notes=tuple(notes),
     )
-
-
-def _groups(warehouse: Warehouse, run: SourceRun, registry: Registry, audit_id: str, measure: str) -> list[AnswerGroup]:
-    least = Least(FEWEST_SAMPLES, 3 if measure == "sensitivity" else 2)
-    with run.kept_open(warehouse):
-        return answer_groups(warehouse, run, registry, audit_id, measure, least)

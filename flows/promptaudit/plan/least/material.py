@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from promptaudit.cards.check_cards import CardCheck, check_audit
 from promptaudit.plan.least.components import AnswerGroup, SourceRun, answer_groups, kind_of, source_run
-from promptaudit.plan.least.costs import RequestCosts, request_costs
-from promptaudit.plan.least.design_plan import DesignCost
+from promptaudit.plan.least.design_plan import DesignCost, RequestCosts, request_costs
 from promptaudit.registry.errors import raise_all
 from promptaudit.registry.registry import Registry
 from promptaudit.registry.samples import load_samples
@@ -72,17 +71,9 @@ class Material:
         )
 
     def cost(self, design: Design) -> DesignCost:
-        """Adds the costs of a night to a design."""
-        cost = self.costs.of(design)
-        return DesignCost(
-            n_samples=design.n_samples,
-            n_wordings=design.n_wordings,
-            n_repetitions=design.n_repetitions,
-            n_requests=cost.n_requests,
-            usd=cost.usd,
-            hours=cost.hours,
-            width=2 * float(self.worst(half_widths)(np.array([design.n_samples], np.float64), design)[0]),
-        )
+        """Adds the costs of a night, and the width, to a design."""
+        n_samples = np.array([design.n_samples], np.float64)
+        return self.costs.of(design, 2 * float(self.worst(half_widths)(n_samples, design)[0]))
 
     def smallest(self, figure: Figure) -> float:
         """Finds the smallest figure that any design of the available samples gives the group that needs most."""
@@ -111,7 +102,7 @@ def gather_material(
     run = source_run(warehouse, audit_id, from_run)
     with run.kept_open(warehouse):
         groups = answer_groups(warehouse, run, registry, audit_id, measure)
-        names = {(each.model_id, each.task_id, each.strategy) for each in groups}
+        names = {each.group for each in groups}
         costs = request_costs(warehouse, run, registry, names)
         n_compared = n_tested(warehouse, run)
     if kind == "sensitivity":  # its components are known for the run's number of repetitions alone

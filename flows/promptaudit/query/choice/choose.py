@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
 from promptaudit.registry.errors import MeasureError, UsageError
+from promptaudit.system.display.columns import aligned
+from promptaudit.system.display.compared import unit_of
 from promptaudit.system.display.encode import encoded_property
-from promptaudit.system.display.figures import interval, moved, ranged, signed
+from promptaudit.system.display.figures import cut, interval, moved, number, percent, ranged, signed
 from promptaudit.system.display.variant_names import named as name_of
+from promptaudit.system.display.variant_names import numbered
 from promptaudit.warehouse import Warehouse, rows_as
-from promptaudit.warehouse.run_names import refuse_unknown, resolve
+from promptaudit.warehouse.run_names import chosen, resolve
 from promptaudit.warehouse.sql import sql
 
 GROUP = ("task_id", "model_id", "strategy")
+MOST_OF_A_WORDING = 60
+COLUMNS = {"wording": 9, "accuracy": 23, "best": 8, "loses": 8, "worst variation": 24, "agrees": 8, "tokens": 8, "": 0}
+"""The headings of a table of wordings, and the widths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +81,22 @@ class Wording:
             f"{signed(self.gain)} of accuracy on samples that did not choose it, {around} whichever wording is chosen"
         )
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Writes what a table has of it, by COLUMNS."""
+        tokens_in, tokens_out = self.mean_prompt_tokens, self.mean_completion_tokens
+        worst = self.worst_variation
+        return (
+            "original" if self.is_original else numbered(asdict(self)),
+            ranged(self.accuracy, self.accuracy_low, self.accuracy_high),
+            percent(self.chance_best),
+            number(self.expected_loss),
+            "" if worst is None else f"{number(self.accuracy_worst_variation)} {worst.replace('_', ' ')}",
+            "" if self.agreement is None else percent(self.agreement),
+            "" if tokens_in is None or tokens_out is None else number(tokens_in + tokens_out, 0),
+            cut(self.instruction or "", MOST_OF_A_WORDING),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
@@ -129,6 +151,18 @@ class Choices:
     choices: tuple[Choice, ...]
     written: Path | None = None
 
+    def lines(self, top: int) -> Iterator[str]:
+        """Writes the lines for a terminal, at most `top` wordings of each group and the original."""
+        yield f"run {self.audit_run_id} of '{cut(self.audit_id)}'"
+        for choice in self.choices:
+            yield from ("", f"{unit_of(choice)} (right by {choice.scoring_method}): {choice.says}")
+            if choice.majority is not None:
+                yield f"  {choice.majority}"
+            rows = [each.cells for place, each in enumerate(choice.wordings) if place < top or each.is_original]
+            yield from (f"  {aligned(cells, COLUMNS.values())}".rstrip() for cells in (COLUMNS, *rows))
+        if self.written is not None:
+            yield from ("", f"written: {self.written}")
+
     @property
     def only(self) -> Choice:
         """Gives the one choice. Raises UsageError where there are several."""
@@ -164,27 +198,20 @@ def choose(
             "answer is known, asked under the original and another wording"
         )
         raise MeasureError(msg)
-    for option, name, value in (
-        ("model", "model_id", model),
-        ("task", "task_id", task),
-        ("strategy", "strategy", strategy),
-    ):
-        refuse_unknown(option, value, {getattr(wording, name) for wording in wordings}, named.audit_run_id)
-        wordings = [wording for wording in wordings if value in (None, getattr(wording, name))]
-    groups = groupby(wordings, key=attrgetter(*GROUP))
+    why = f"run {named.audit_run_id} has none of that name"
+    wordings = chosen(wordings, why, model=model, task=task, strategy=strategy)
+    groups = [tuple(own) for _, own in groupby(wordings, key=attrgetter(*GROUP))]
     return Choices(
         audit_run_id=named.audit_run_id,
         audit_id=named.audit_id,
-        choices=tuple(_choice(list(of_group)) for _, of_group in groups),
-    )
-
-
-def _choice(wordings: Sequence[Wording]) -> Choice:
-    first = wordings[0]
-    return Choice(
-        task_id=first.task_id,
-        model_id=first.model_id,
-        strategy=first.strategy,
-        scoring_method=first.scoring_method,
-        wordings=tuple(wordings),
+        choices=tuple(
+            Choice(
+                task_id=own[0].task_id,
+                model_id=own[0].model_id,
+                strategy=own[0].strategy,
+                scoring_method=own[0].scoring_method,
+                wordings=own,
+            )
+            for own in groups
+        ),
     )

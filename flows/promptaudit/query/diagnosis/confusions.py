@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from promptaudit.query.diagnosis.material import Unit
+from promptaudit.system.display.compared import OfUnit, names_of
 from promptaudit.system.display.encode import encoded_property
 from promptaudit.udfs.two_way import two_way_interval
 
@@ -16,12 +17,9 @@ FEWEST_SAMPLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confusion:
+class Confusion(OfUnit):
     """A gold label and the answer given in its place. low and high bound the interval for other samples of it."""
 
-    model_id: str
-    task_id: str
-    strategy: str
     gold_label: str
     said: str | None  # None: no label could be read
     rate: float  # mean share of the class's p_tau
@@ -51,7 +49,7 @@ def find_confusions(units: Sequence[Unit]) -> list[Confusion]:
                 bounds = (None, None) if n == 1 or np.isnan(own.low) else (own.low, own.high)
                 confusions.append(
                     Confusion(
-                        **unit.names,
+                        **names_of(unit),
                         gold_label=str(unit.labels[gold]),
                         said=unit.labels[answer],
                         rate=own.mean,

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal, get_args
 
 from promptaudit.query.diagnosis.confusions import Confusion, find_confusions
 from promptaudit.query.diagnosis.groups import Group, Groups, find_groups
-from promptaudit.query.diagnosis.material import Material, Task, Unit, read_material, shown_text
+from promptaudit.query.diagnosis.material import Material, read_material
 from promptaudit.query.diagnosis.readings import read_differently
 from promptaudit.query.diagnosis.refusals import RefusedSample, find_refusals
 from promptaudit.query.diagnosis.remedies import Remedy, TrialOfUnit, find_remedies
 from promptaudit.query.diagnosis.samples import PointsTo, SampleFinding, sample_findings
-from promptaudit.registry.errors import UsageError, nearest
 from promptaudit.registry.mart_columns import ENDS, mart_columns
+from promptaudit.system.display.compared import OfUnit, names_of
 from promptaudit.system.display.encode import NOT_ENCODED
-from promptaudit.system.display.policy import Texts
+from promptaudit.system.display.policy import policy_of
 from promptaudit.warehouse import Row, Warehouse, rows_as
 from promptaudit.warehouse.figure_names import figure_id
 from promptaudit.warehouse.run_names import resolve
 from promptaudit.warehouse.sql import sql
 
-Text = Literal["none", "excerpt", "full"]
 UNREAD_RATE = 0.01
 ID = 12  # as many characters of a run's id as distinguish it from any other
 GROUPS = (
@@ -62,16 +60,13 @@ class SampleRow(SampleFinding):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnitCounts:
+class UnitCounts(OfUnit):
     """Counts of the samples of one model, task and strategy by what they point to, and its figures on the scorecard.
 
     n_samples_changed: samples with more than one label, of the n_samples_compared that have answers to two wordings.
     figures: the columns of rpt_audit as they are printed, with the ends of their intervals.
     """
 
-    model_id: str
-    task_id: str
-    strategy: str
     n_samples: int
     n_samples_changed: int
     n_samples_compared: int
@@ -80,12 +75,9 @@ class UnitCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnreadAnswers:
+class UnreadAnswers(OfUnit):
     """A model, task and strategy whose answers are often no label, with the number of answers of each other status."""
 
-    model_id: str
-    task_id: str
-    strategy: str
     invalid_rate: float
     statuses: Mapping[str, int]
 
@@ -133,38 +125,32 @@ def diagnose(
         MeasureError: nothing is measured.
         WarehouseError: nothing is published.
     """
-    if text is not None and text not in get_args(Text):
-        msg = f"--text {text[:80]}{nearest(text, get_args(Text))}"
-        raise UsageError(msg)
+    policy = policy_of(text)
     named = resolve(warehouse, run)
     (row,) = warehouse.published.read(
         "select seed, origin from marts.dim_audit_runs where audit_run_id = $run", run=named.audit_run_id
     )
-    material = read_material(warehouse, named.audit_run_id, model=model or named.model_id, task=task, strategy=strategy)
+    names = {"model": model or named.model_id, "task": task, "strategy": strategy}
+    material = read_material(warehouse, named.audit_run_id, policy, **names)
     findings = [sample_findings(unit, row["seed"]) for unit in material.units]
-    groups = find_groups(material.units, material.tasks, findings, row["seed"])
-    diagnosis = put_together(named.audit_run_id, named.audit_id, material, findings, groups, text)
-    refusals = find_refusals(warehouse, named.audit_run_id, material, _policy(material, text))
+    groups = find_groups(material.units, material.inputs, findings, row["seed"])
+    diagnosis = put_together(named.audit_run_id, named.audit_id, material, findings, groups)
+    refusals = find_refusals(warehouse, named.audit_run_id, material)
     if refusals:
         line = f"{len(refusals)} {REFUSED[len(refusals) > 1]}"
         diagnosis = replace(diagnosis, refusals=refusals, stands_out=(*diagnosis.stands_out, line))
     answers = warehouse.published.read(sql("query.diagnosis", "read_answers"), run=named.audit_run_id)
-    texts = Texts(text, frozenset(name for name, task in material.tasks.items() if task.is_sensitive))  # type: ignore[arg-type]
-    asked = [each for each in answers if each["task_id"] in material.tasks]
-    diagnosis = replace(diagnosis, read_differently=read_differently(asked, texts))
+    asked = [each for each in answers if each["task_id"] in material.inputs]
+    diagnosis = replace(diagnosis, read_differently=read_differently(asked, material.texts))
     if row["origin"] != "run":
         return diagnosis
     labels = warehouse.published.read(sql("query.diagnosis", "described_labels"), run=named.audit_run_id)
     descriptions = {(each["task_id"], each["label"]): each["description"] or "" for each in labels}
     tried = [each for each in diagnosis.confusions if (each.task_id, each.gold_label) in descriptions]
     rows = rows_as(TrialOfUnit, warehouse.published.read(sql("query.diagnosis", "trials"), run=named.audit_run_id))
-    trials = {(row.model_id, row.task_id, row.strategy): row for row in rows}
-    short, policy = named.audit_run_id[:ID], _policy(material, text)
-    return replace(diagnosis, remedies=tuple(find_remedies(short, material, tried, descriptions, policy, trials)))
-
-
-def _policy(material: Material, text: str | None) -> dict[str, str]:
-    return {name: text or ("none" if task.is_sensitive else "excerpt") for name, task in material.tasks.items()}
+    trials = {row[:3]: row for row in rows}
+    remedies = find_remedies(named.audit_run_id[:ID], material, tried, descriptions, trials)
+    return replace(diagnosis, remedies=tuple(remedies))
 
 
 def put_together(
@@ -173,14 +159,12 @@ def put_together(
     material: Material,
     findings: Sequence[Sequence[SampleFinding]],
     groups: Groups,
-    text: str | None = None,
 ) -> Diagnosis:
     """Puts the samples and groups of a run's units together into a diagnosis."""
     units = material.units
-    policy = _policy(material, text)
     counts = tuple(
         UnitCounts(
-            **unit.names,
+            **names_of(unit),
             n_samples=len(own),
             n_samples_changed=unit.scorecard.n_samples_changed or 0,
             n_samples_compared=unit.scorecard.n_samples_compared or 0,
@@ -190,7 +174,11 @@ def put_together(
         for unit, own in zip(units, findings, strict=True)
     )
     samples = [
-        _sample_row(run, unit, finding, material.tasks[unit.task_id], policy[unit.task_id])
+        SampleRow(
+            **asdict(finding),
+            input=material.shown_input(unit.task_id, finding.sample_id),
+            figure=figure_id("fct_sensitivity", {"audit_run_id": run, **asdict(finding)}, "sensitivity"),
+        )
         for unit, own in zip(units, findings, strict=True)
         for finding in own
         if finding.sensitivity
@@ -208,7 +196,7 @@ def put_together(
     confusions = tuple(find_confusions(units))
     formats = tuple(
         UnreadAnswers(
-            **unit.names,
+            **names_of(unit),
             invalid_rate=rate,
             statuses=unit.statuses,
         )
@@ -221,7 +209,9 @@ def put_together(
         stands_out=tuple(_stands_out(counts, groups.groups, confusions, formats, material.word)),
         units=counts,
         samples=tuple(samples),
-        groups=tuple(replace(group, words=()) if policy[group.task_id] == "none" else group for group in groups.groups),
+        groups=tuple(
+            replace(group, words=()) if material.is_hidden(group.task_id) else group for group in groups.groups
+        ),
         n_clusters_without_words=groups.n_clusters_without_words,
         n_samples_not_looked_at=groups.n_samples_not_looked_at,
         confusions=confusions,
@@ -237,14 +227,6 @@ def _figures(scorecard: Row) -> dict[str, float | None]:
         if column.compared is not None
         for end in ("", *(ENDS if column.ends else ()))
     }
-
-
-def _sample_row(run: str, unit: Unit, finding: SampleFinding, task: Task, policy: str) -> SampleRow:
-    text = shown_text(task.inputs.get(finding.sample_id), policy)
-    name = figure_id(
-        "fct_sensitivity", {"audit_run_id": run, **unit.names, "sample_id": finding.sample_id}, "sensitivity"
-    )
-    return SampleRow(**asdict(finding), input=text, figure=name)
 
 
 def _stands_out(

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptaudit.query.diagnosis.material import Task, Unit
+from promptaudit.query.diagnosis.material import Unit
 from promptaudit.query.diagnosis.samples import PointsTo, SampleFinding
+from promptaudit.system.display.compared import names_of
 from promptaudit.udfs.measures.clusters import separate_clusters
 from promptaudit.udfs.measures.shared_words import Contrast, SharedWord, shared_words
 from promptaudit.udfs.measures.wording_effect import discoveries
@@ -78,7 +79,10 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def find_groups(
-    units: Sequence[Unit], tasks: Mapping[str, Task], findings: Sequence[Sequence[SampleFinding]], seed: int
+    units: Sequence[Unit],
+    inputs: Mapping[str, Mapping[str, str | None]],
+    findings: Sequence[Sequence[SampleFinding]],
+    seed: int,
 ) -> Groups:
     """Finds the groups of all units and lists them with the surest first.
 
@@ -94,7 +98,7 @@ def find_groups(
         own, beyond = _candidates(number, unit, seed)
         n_left_out += beyond
         candidates += own
-        words.append(_words(unit, own, tasks[unit.task_id].inputs, seed))
+        words.append(_words(unit, own, inputs[unit.task_id], seed))
     flat = [each for of_unit in words for each in of_unit]
     p_values = np.array([shared[0].p_value if shared else 1.0 for _, shared in flat])
     unit_of = np.array([candidate.unit for candidate in candidates], np.int64)
@@ -166,7 +170,7 @@ def _group(
     )
     return Group(
         group=0,  # until the groups are ranked
-        **unit.names,
+        **names_of(unit),
         gold_label=str(unit.labels[candidate.gold]),
         sample_ids=tuple(unit.sample_ids[index] for index in candidate.members.tolist()),
         n_rest=len(candidate.rest),

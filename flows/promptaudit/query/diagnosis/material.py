@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 
 from promptaudit.registry.cards import WORDED_ALONE
 from promptaudit.registry.errors import MeasureError
+from promptaudit.system.display.compared import OfUnit
 from promptaudit.system.display.figures import LONG, cut, shown
+from promptaudit.system.display.policy import Policy, Texts
 from promptaudit.warehouse import Row, Warehouse, rows_as
-from promptaudit.warehouse.run_names import refuse_unknown
+from promptaudit.warehouse.run_names import chosen
 from promptaudit.warehouse.sql import sql
 
 MOST_TESTED = 1000  # samples of a unit whose answers are looked at one by one: the most sensitive
@@ -47,22 +50,8 @@ class MeasuredSample(NamedTuple):
     n_variants: int
 
 
-class _Answers(NamedTuple):
-    sample_id: str
-    wording: str
-    label: str | None
-    n: int
-
-
-class _TaskRow(NamedTuple):
-    task_id: str
-    kind: str
-    labels: list[str] | None
-    is_sensitive: bool | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class Unit(OfUnit):
     """One model, task and strategy of a run, its samples in order.
 
     labels: shape (C,) with None, N/A, first. p_tau: shape (N, C). gold: shape (N,), places in labels, -1 unknown.
@@ -70,9 +59,6 @@ class Unit:
     wordings and places in labels; only the most sensitive samples are in it.
     """
 
-    model_id: str
-    task_id: str
-    strategy: str
     labels: tuple[str | None, ...]
     sample_ids: tuple[str, ...]
     p_tau: NDArray[np.float64]
@@ -83,33 +69,17 @@ class Unit:
     scorecard: Scorecard
     statuses: dict[str, int]  # how many answers have each, but for valid ones and errors
 
-    @property
-    def names(self) -> dict[str, str]:
-        """Maps the columns model_id, task_id and strategy to the unit's own."""
-        return {"model_id": self.model_id, "task_id": self.task_id, "strategy": self.strategy}
-
-
-def shown_text(text: str | None, policy: str) -> str | None:
-    """Shows as much of a text as a policy allows: none, excerpt or full."""
-    if text is None or policy == "none":
-        return None
-    return cut(text, LONG) if policy == "excerpt" else shown(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Whether a task's texts are sensitive, and the inputs of its samples by id."""
-
-    is_sensitive: bool
-    inputs: dict[str, str | None]
-
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The units of a run that are diagnosed, their tasks, and whether the run has other variants than wordings."""
+    """The units of a run that are diagnosed, the inputs of their tasks by sample, and how much of texts may be shown.
+
+    `has_other_kinds`: the run has other variants than wordings.
+    """
 
     units: tuple[Unit, ...]
-    tasks: dict[str, Task]
+    inputs: Mapping[str, Mapping[str, str | None]]
+    texts: Texts
     has_other_kinds: bool = False
 
     @property
@@ -117,9 +87,23 @@ class Material:
         """Names the run's variants: `prompt` where some differ in more than their wording, else `wording`."""
         return "prompt" if self.has_other_kinds else "wording"
 
+    def is_hidden(self, task_id: str) -> bool:
+        """Tells whether nothing of a task's texts may be shown."""
+        return self.texts.of(task_id) == "none"
+
+    def shown(self, task_id: str, text: str | None) -> str | None:
+        """Gives as much of a text as may be shown."""
+        if text is None or self.is_hidden(task_id):
+            return None
+        return cut(text, LONG) if self.texts.of(task_id) == "excerpt" else shown(text)
+
+    def shown_input(self, task_id: str, sample_id: str) -> str | None:
+        """Gives as much of a sample's input as may be shown."""
+        return self.shown(task_id, self.inputs[task_id].get(sample_id))
+
 
 def read_material(
-    warehouse: Warehouse, run: str, *, model: str | None, task: str | None, strategy: str | None
+    warehouse: Warehouse, run: str, policy: Policy | None, *, model: str | None, task: str | None, strategy: str | None
 ) -> Material:
     """Reads the chosen units of a published run.
 
@@ -128,34 +112,25 @@ def read_material(
         MeasureError: nothing is measured.
     """
     rows = rows_as(Scorecard, warehouse.published.read(sql("query.diagnosis", "units"), run=run))
-    for option, column, value in (
-        ("model", "model_id", model),
-        ("task", "task_id", task),
-        ("strategy", "strategy", strategy),
-    ):
-        if rows:
-            refuse_unknown(option, value, {getattr(row, column) for row in rows}, run)
-        rows = [row for row in rows if value in (None, getattr(row, column))]
-    tasks = {row.task_id: row for row in rows_as(_TaskRow, warehouse.published.read(_TASKS, run=run))}
-    units = [_unit(warehouse, run, row, tasks[row.task_id].labels) for row in rows]
+    if rows:
+        rows = chosen(rows, f"run {run} has none of that name", model=model, task=task, strategy=strategy)
+    tasks = {row["task_id"]: row for row in warehouse.published.read(_TASKS, run=run)}
+    units = [_unit(warehouse, run, row, tasks[row.task_id]["labels"]) for row in rows]
     kept = tuple(unit for unit in units if unit is not None)
     if not kept:
         msg = f"run {run}: no sample has a label under any wording, so there is nothing to diagnose"
-        if any(row.kind == "extraction" for row in tasks.values()):
+        if any(row["kind"] == "extraction" for row in tasks.values()):
             msg += "; marts.fct_field_stability says how each field depends on the wording"
         raise MeasureError(msg)
-    inputs: dict[str, dict[str, str | None]] = {}
+    inputs: dict[str, dict[str, str | None]] = {unit.task_id: {} for unit in kept}
     for row in warehouse.published.read(_INPUTS, run=run):
-        inputs.setdefault(row["task_id"], {})[row["sample_id"]] = row["input"]
-    names = {unit.task_id for unit in kept}
+        if row["task_id"] in inputs:
+            inputs[row["task_id"]][row["sample_id"]] = row["input"]
     (kinds,) = warehouse.published.read(
         sql("query.diagnosis", "other_kinds"), run=run, worded_alone=[kind for kind in WORDED_ALONE if kind is not None]
     )
-    return Material(
-        kept,
-        {name: Task(bool(tasks[name].is_sensitive), inputs.get(name, {})) for name in sorted(names)},
-        kinds["has_other_kinds"],
-    )
+    texts = Texts(policy, frozenset(name for name in inputs if tasks[name]["is_sensitive"]))
+    return Material(kept, inputs, texts, kinds["has_other_kinds"])
 
 
 def _unit(warehouse: Warehouse, run: str, unit: Scorecard, labels: list[str] | None) -> Unit | None:
@@ -169,10 +144,10 @@ def _unit(warehouse: Warehouse, run: str, unit: Scorecard, labels: list[str] | N
     names = (None, *labels)
     place: dict[str | None, int] = {name: index for index, name in enumerate(names)}
     answers: dict[str, tuple[list[str], list[int]]] = {}
-    for own in rows_as(_Answers, ask(sql("query.diagnosis", "answers"))):
-        variants, given = answers.setdefault(own.sample_id, ([], []))
-        variants += [own.wording] * own.n
-        given += [place[own.label]] * own.n
+    for own in ask(sql("query.diagnosis", "answers")):
+        variants, given = answers.setdefault(own["sample_id"], ([], []))
+        variants += [own["wording"]] * own["n"]
+        given += [place[own["label"]]] * own["n"]
     return Unit(
         model_id=unit.model_id,
         task_id=unit.task_id,

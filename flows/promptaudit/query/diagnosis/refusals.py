@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptaudit.query.diagnosis.material import Material, shown_text
+from promptaudit.query.diagnosis.material import Material
+from promptaudit.system.display.compared import OfUnit
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedSample:
+class RefusedSample(OfUnit):
     """A sample with answers that were refusals.
 
     n_variants_refused: how many of its n_variants have a refusal. other_answers: label (None: none could be read) and
@@ -19,9 +20,6 @@ class RefusedSample:
     may not be shown.
     """
 
-    model_id: str
-    task_id: str
-    strategy: str
     sample_id: str
     n_refused: int
     n_answers: int
@@ -33,19 +31,15 @@ class RefusedSample:
     other_answers: Sequence[tuple[str | None, int]]
 
 
-def find_refusals(
-    warehouse: Warehouse, run: str, material: Material, policy: Mapping[str, str]
-) -> tuple[RefusedSample, ...]:
+def find_refusals(warehouse: Warehouse, run: str, material: Material) -> tuple[RefusedSample, ...]:
     """Finds the refused samples of the diagnosed units and lists them with the most often refused first."""
-    units = {(unit.model_id, unit.task_id, unit.strategy) for unit in material.units}
+    units = {unit.group for unit in material.units}
     return tuple(
         RefusedSample(
             **row
             | {
-                "refusal": shown_text(row["refusal"], policy[row["task_id"]]),
-                "input": shown_text(
-                    material.tasks[row["task_id"]].inputs.get(row["sample_id"]), policy[row["task_id"]]
-                ),
+                "refusal": material.shown(row["task_id"], row["refusal"]),
+                "input": material.shown_input(row["task_id"], row["sample_id"]),
                 "other_answers": [(each["label"], each["n"]) for each in row["other_answers"]],
             }
         )

@@ -12,6 +12,7 @@ import numpy as np
 
 from promptaudit.query.diagnosis.confusions import Confusion
 from promptaudit.query.diagnosis.material import Material, Unit
+from promptaudit.system.display.compared import OfUnit, names_of
 from promptaudit.system.display.figures import shown
 
 MOST = 3
@@ -41,12 +42,9 @@ class TrialOfUnit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(OfUnit):
     """A text that may mend a confusion. `command` tries it and asks at most `n_requests`."""
 
-    model_id: str
-    task_id: str
-    strategy: str
     gold_label: str
     said: str | None
     added: str
@@ -59,7 +57,6 @@ def find_remedies(
     material: Material,
     confusions: Sequence[Confusion],
     descriptions: Mapping[tuple[str, str], str],
-    policy: Mapping[str, str],
     trials: Mapping[Key, TrialOfUnit],
 ) -> list[Remedy]:
     """Suggests what to try against the confusions that stand out: at most MOST, one for each model, task and strategy.
@@ -69,17 +66,15 @@ def find_remedies(
         material: the units and tasks of the diagnosis.
         confusions: the most frequent first.
         descriptions: by task and label, from cards that describe their labels.
-        policy: by task none, excerpt or full; under none no input becomes an example.
         trials: by model, task and strategy.
     """
-    units = {(unit.model_id, unit.task_id, unit.strategy): unit for unit in material.units}
+    units = {unit.group: unit for unit in material.units}
     found: dict[Key, Remedy] = {}
     for each in confusions:
-        key = (each.model_id, each.task_id, each.strategy)
-        if each.stands_out and key not in found and len(found) < MOST:
-            inputs = {} if policy[each.task_id] == "none" else material.tasks[each.task_id].inputs
-            remedy = _remedy(run, units[key], trials[key], each, descriptions, inputs)
-            found |= {} if remedy is None else {key: remedy}
+        if each.stands_out and each.group not in found and len(found) < MOST:
+            inputs = {} if material.is_hidden(each.task_id) else material.inputs[each.task_id]
+            remedy = _remedy(run, units[each.group], trials[each.group], each, descriptions, inputs)
+            found |= {} if remedy is None else {each.group: remedy}
     return list(found.values())
 
 
@@ -104,7 +99,7 @@ def _remedy(
         return None
     words = ["promptaudit", "try", run, "--task", unit.task_id, "--model", unit.model_id, "--strategy", unit.strategy]
     return Remedy(
-        **unit.names,
+        **names_of(unit),
         gold_label=confusion.gold_label,
         said=confusion.said,
         added=added,

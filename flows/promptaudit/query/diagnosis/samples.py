@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 
 from promptaudit.query.diagnosis.material import Unit
+from promptaudit.system.display.compared import OfUnit, names_of
+from promptaudit.system.display.figures import finite
 from promptaudit.udfs.measures.wording_effect import discoveries, sample_sensitivity, wording_effect
 
 PointsTo = Literal["prompt", "noise", "prompt_or_noise", "sample_or_label", "output_format"]
@@ -24,12 +26,9 @@ MEANS: dict[PointsTo, str] = {  # word: what the run's variants are called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleFinding:
+class SampleFinding(OfUnit):
     """One sample of a unit. low and high bound the interval for other wordings; p_value is by noise alone."""
 
-    model_id: str
-    task_id: str
-    strategy: str
     sample_id: str
     gold_label: str | None
     said: str | None  # the label given most, None for N/A
@@ -71,18 +70,18 @@ def sample_findings(unit: Unit, seed: int) -> list[SampleFinding]:
         own_effect = effects.get(index)
         samples.append(
             SampleFinding(
-                **unit.names,
+                **names_of(unit),
                 sample_id=sample,
                 gold_label=unit.samples[index].gold_label,
                 said=unit.labels[top[index]],
                 said_share=float(share[index]),
-                sensitivity=_finite(unit.sensitivity[index]),
+                sensitivity=finite(unit.sensitivity[index]),
                 corrected=interval[0],
                 low=interval[1],
                 high=interval[2],
-                wording_share=None if own_effect is None else _finite(own_effect.share),
-                repeat_disagreement=None if own_effect is None else _finite(own_effect.repeat),
-                p_value=_finite(p_values[index]),
+                wording_share=None if own_effect is None else finite(own_effect.share),
+                repeat_disagreement=None if own_effect is None else finite(own_effect.repeat),
+                p_value=finite(p_values[index]),
                 points_to=_points_to(unit, index, int(top[index]), p_values[index], is_wording=bool(is_wording[index])),
                 n_variants=unit.samples[index].n_variants,
             )
@@ -97,7 +96,7 @@ def _interval(unit: Unit, sample: str) -> tuple[float | None, float | None, floa
     counts = np.zeros((int(wording.max()) + 1, len(unit.labels)))
     np.add.at(counts, (wording, label), 1)
     corrected, low, high = sample_sensitivity(counts / counts.sum(axis=1, keepdims=True))
-    return _finite(corrected), _finite(low), _finite(high)
+    return finite(corrected), finite(low), finite(high)
 
 
 def _points_to(unit: Unit, index: int, top: int, p_value: float, *, is_wording: bool) -> PointsTo | None:
@@ -110,7 +109,3 @@ def _points_to(unit: Unit, index: int, top: int, p_value: float, *, is_wording: 
     if np.isnan(unit.sensitivity[index]):  # of one wording: what differs are repetitions of it
         return "noise"
     return "prompt_or_noise" if np.isnan(p_value) else "noise"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

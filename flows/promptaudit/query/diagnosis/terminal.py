@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptaudit.query.diagnosis.confusions import LEAST_RATE, Confusion
 from promptaudit.query.diagnosis.groups import Group
 from promptaudit.query.diagnosis.samples import MEANS, PointsTo
-from promptaudit.registry.mart_columns import ENDS, MartColumn, mart_columns
-from promptaudit.system.display.figures import chance, count, cut, number, percent, ranged, ranged_in, share, shown
+from promptaudit.registry.mart_columns import ENDS, mart_columns
+from promptaudit.system.display.compared import unit_of
+from promptaudit.system.display.figures import (
+    chance,
+    count,
+    cut,
+    number,
+    percent,
+    plural,
+    ranged,
+    ranged_in,
+    share,
+    shown,
+)
 
 if TYPE_CHECKING:
-    from promptaudit.query.diagnosis.diagnose import Diagnosis, UnitCounts
+    from promptaudit.query.diagnosis.diagnose import Diagnosis
 
 NOTHING = (
     "nothing stands out: no sample's label depends on the {word} beyond noise, no group of samples, no confused labels"
@@ -24,32 +36,35 @@ RATE = "rate"
 ORDER: tuple[PointsTo, ...] = ("prompt", "prompt_or_noise", "noise", "sample_or_label", "output_format")
 
 
-def lines_of(diagnosis: Diagnosis, top: int, options: str = "") -> list[str]:
+def lines_of(diagnosis: Diagnosis, top: int, options: str = "") -> Iterator[str]:
     """Writes the lines for a terminal, at most `top` entries of each list. Commands to try end with the options."""
-    lines = [f"run {diagnosis.audit_run_id} of '{cut(diagnosis.audit_id)}'", "", *_figures(diagnosis, top), ""]
-    lines += [*_summary(diagnosis), ""]
-    lines += ["most sensitive samples", *_samples(diagnosis, top), ""]
-    lines += ["inconsistent groups", *_groups(diagnosis, top), ""]
-    lines += ["confused labels", *_confusions(diagnosis.confusions, top)]
-    if diagnosis.formats:
-        lines += ["", "unread answers", *(_indented(_formats(diagnosis)))]
-    if diagnosis.read_differently:
-        lines += ["", "readers that differ", *(_indented(diagnosis.read_differently))]
-    if diagnosis.refusals:
-        lines += ["", "refused samples", *(_indented(_refusals(diagnosis, top)))]
-    if diagnosis.remedies:
-        lines += ["", "what to try", *(_indented(_remedies(diagnosis, options)))]
-    return lines
+    yield from (f"run {diagnosis.audit_run_id} of '{cut(diagnosis.audit_id)}'", "", *_figures(diagnosis, top), "")
+    yield from _summary(diagnosis)
+    sections = {
+        "most sensitive samples": _samples(diagnosis, top),
+        "inconsistent groups": _groups(diagnosis, top),
+        "confused labels": _confusions(diagnosis.confusions, top),
+        "unread answers": _formats(diagnosis),
+        "readers that differ": diagnosis.read_differently,
+        "refused samples": _refusals(diagnosis, top),
+        "what to try": _remedies(diagnosis, options),
+    }
+    for title, found in sections.items():
+        if lines := [f"  {line}" for line in found]:
+            yield from ("", title, *lines)
 
 
 def _figures(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     # units that depend most on the wording come first
     units = sorted(diagnosis.units, key=lambda unit: -(unit.figures["sensitivity"] or 0))
     for unit in units[:top]:
-        yield _unit(unit.model_id, unit.task_id, unit.strategy)
-        columns = mart_columns("rpt_audit").values()
-        known = (column for column in columns if column.label and unit.figures.get(column.name) is not None)
-        yield f"  {', '.join(_figure(unit, column) for column in known)}"
+        yield unit_of(unit)
+        figures = []
+        for column in mart_columns("rpt_audit").values():
+            figure, low, high = (unit.figures.get(column.name + end) for end in ("", *ENDS))
+            if column.label and figure is not None:
+                figures.append(f"{column.label} {ranged_in(figure, low, high, column.unit)}")
+        yield f"  {', '.join(figures)}"
         if unit.n_samples_changed:
             changed = f"{unit.n_samples_changed} of {unit.n_samples_compared} samples"
             yield f"  {changed} change their label with the {diagnosis.word}"
@@ -57,20 +72,10 @@ def _figures(diagnosis: Diagnosis, top: int) -> Iterable[str]:
         yield f"and {len(units) - top} more"
 
 
-def _figure(unit: UnitCounts, column: MartColumn) -> str:
-    low, high = (unit.figures.get(column.name + end) for end in ENDS)
-    return f"{column.label} {ranged_in(unit.figures[column.name], low, high, column.unit)}"
-
-
-def _summary(diagnosis: Diagnosis) -> list[str]:
-    if diagnosis.stands_out:
-        return [*diagnosis.stands_out, *_counted(diagnosis)]
-    has_changed = any(unit.n_samples_changed for unit in diagnosis.units)
-    return [(NOISE if has_changed else NOTHING).format(word=diagnosis.word), *_counted(diagnosis)]
-
-
-def _counted(diagnosis: Diagnosis) -> Iterable[str]:
+def _summary(diagnosis: Diagnosis) -> Iterable[str]:
     units = diagnosis.units
+    has_changed = any(unit.n_samples_changed for unit in units)
+    yield from diagnosis.stands_out or [(NOISE if has_changed else NOTHING).format(word=diagnosis.word)]
     total = {kind: sum(unit.by_kind.get(kind, 0) for unit in units) for kind in ORDER}
     n = sum(unit.n_samples for unit in units)
     for kind in ORDER:
@@ -87,77 +92,77 @@ def _means(kind: PointsTo, diagnosis: Diagnosis) -> str:
 
 def _samples(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     if not diagnosis.samples:
-        yield f"  none: no sample's label changes with the {diagnosis.word}"
+        yield f"none: no sample's label changes with the {diagnosis.word}"
     for row in diagnosis.samples[:top]:
         whose = "" if row.wording_share is None else f", {diagnosis.word} {share(max(0.0, row.wording_share))} of it"
         p_value = "" if row.p_value is None else f" (p {chance(row.p_value)})"
         yield (
-            f"  {cut(row.sample_id, 60)}  sensitivity {number(row.sensitivity)}, corrected "
+            f"{cut(row.sample_id, 60)}  sensitivity {number(row.sensitivity)}, corrected "
             f"{ranged(row.corrected, row.low, row.high)}{whose}{p_value}"
         )
         gold = "unknown" if row.gold_label is None else cut(row.gold_label, 60)
         points = "nothing" if row.points_to is None else _means(row.points_to, diagnosis).partition(":")[0]
         yield (
-            f"      {_unit(row.model_id, row.task_id, row.strategy)}; gold {gold}, says {_label(row.said)} in "
+            f"    {unit_of(row)}; gold {gold}, says {_label(row.said)} in "
             f"{share(row.said_share)} of {row.n_variants} {diagnosis.word}s; points to {points}"
         )
         if row.input is not None:
-            yield f"      {row.input}"
+            yield f"    {row.input}"
 
 
 def _groups(diagnosis: Diagnosis, top: int) -> Iterable[str]:
     if not diagnosis.groups:
-        yield "  none: in no class do samples share words and answers that the rest of the class lacks"
+        yield "none: in no class do samples share words and answers that the rest of the class lacks"
     for group in diagnosis.groups[:top]:
         yield from _group(group, diagnosis)
     without_words, not_looked_at = diagnosis.n_clusters_without_words, diagnosis.n_samples_not_looked_at
     if without_words:
-        groups = "1 group that is" if without_words == 1 else f"{without_words} groups that are"
-        yield f"  {groups} answered alike have no words of their own in common, and are not listed"
+        groups = plural(without_words, "group that is", "groups that are")
+        yield f"{groups} answered alike have no words of their own in common, and are not listed"
     if not_looked_at:
-        yield f"  of large classes only a seeded selection was looked at; {not_looked_at} samples were left out"
+        yield f"of large classes only a seeded selection was looked at; {not_looked_at} samples were left out"
 
 
 def _group(group: Group, diagnosis: Diagnosis) -> Iterable[str]:
     answers = ", ".join(f"{_label(label)} {share(part)}" for label, part in group.said[:MOST_LABELS])
     yield (
-        f"  group:{group.group}  {len(group.sample_ids)} samples of class {cut(group.gold_label, 60)}, {group.n_rest} others; "
-        f"{_unit(group.model_id, group.task_id, group.strategy)}"
+        f"group:{group.group}  {len(group.sample_ids)} samples of class {cut(group.gold_label, 60)}, {group.n_rest} others; "
+        f"{unit_of(group)}"
     )
     words = ", ".join(
         f"{cut(w.word, 40)} ({w.n_in_group} of {len(group.sample_ids)}, else {w.n_in_rest} of {group.n_rest})"
         for w in group.words
     )
-    yield f"      shared words (p {chance(group.p_value)}): {words or 'withheld'}"
+    yield f"    shared words (p {chance(group.p_value)}): {words or 'withheld'}"
     yield (
-        f"      sensitivity {number(group.sensitivity)}, the others {number(group.rest_sensitivity)}; "
+        f"    sensitivity {number(group.sensitivity)}, the others {number(group.rest_sensitivity)}; "
         f"distance {number(group.distance)}; answers {answers}"
     )
     if group.points_to is not None:
-        yield f"      points to {_means(group.points_to, diagnosis)}"
+        yield f"    points to {_means(group.points_to, diagnosis)}"
     ids = ", ".join(cut(sample, 40) for sample in group.sample_ids[:MOST_IDS])
     more = len(group.sample_ids) - MOST_IDS
-    yield f"      {ids}{f', {more} more' if more > 0 else ''}"
+    yield f"    {ids}{f', {more} more' if more > 0 else ''}"
 
 
 def _confusions(confusions: Sequence[Confusion], top: int) -> Iterable[str]:
     standing_out = [each for each in confusions if each.stands_out]
     if not standing_out:
-        yield f"  none takes more than {share(LEAST_RATE)} of a class's answers, by its interval"
+        yield f"none takes more than {share(LEAST_RATE)} of a class's answers, by its interval"
     for each in standing_out[:top]:
         yield (
-            f"  {cut(each.gold_label, 60)} -> {_label(each.said)}  {ranged_in(each.rate, each.low, each.high, RATE)}, "
+            f"{cut(each.gold_label, 60)} -> {_label(each.said)}  {ranged_in(each.rate, each.low, each.high, RATE)}, "
             f"{each.n_samples_with_it} of {each.n_samples} samples ({each.n_samples_mostly} mostly); "
-            f"{_unit(each.model_id, each.task_id, each.strategy)}"
+            f"{unit_of(each)}"
         )
     if len(standing_out) > top:
-        yield f"  {len(standing_out) - top} more"
+        yield f"{len(standing_out) - top} more"
 
 
 def _formats(diagnosis: Diagnosis) -> Iterable[str]:
     for each in diagnosis.formats:
         kinds = ", ".join(f"{n} {status}" for status, n in each.statuses.items())
-        unit = _unit(each.model_id, each.task_id, each.strategy)
+        unit = unit_of(each)
         yield f"{percent(each.invalid_rate)} of answers are no label ({kinds}); {unit}"
 
 
@@ -169,7 +174,7 @@ def _refusals(diagnosis: Diagnosis, top: int) -> Iterable[str]:
             f"{cut(each.sample_id, 60)}  {each.n_refused} of {each.n_answers} answers are refusals, under "
             f"{each.n_variants_refused} of {each.n_variants} {diagnosis.word}s, {original}; other answers: {others or 'none'}"
         )
-        yield f"    {_unit(each.model_id, each.task_id, each.strategy)}"
+        yield f"    {unit_of(each)}"
         yield from (f"    {text}" for text in (each.input, each.refusal) if text is not None)
     if len(diagnosis.refusals) > top:
         yield f"{len(diagnosis.refusals) - top} more"
@@ -177,17 +182,9 @@ def _refusals(diagnosis: Diagnosis, top: int) -> Iterable[str]:
 
 def _remedies(diagnosis: Diagnosis, options: str) -> Iterable[str]:
     for each in diagnosis.remedies:
-        yield f"{cut(each.gold_label, 60)} -> {_label(each.said)}; {_unit(each.model_id, each.task_id, each.strategy)}"
+        yield f"{cut(each.gold_label, 60)} -> {_label(each.said)}; {unit_of(each)}"
         yield f"  {shown(each.command + options)}"
         yield f"  asks {count(each.n_requests)} requests at most; --plan prices them"
-
-
-def _indented(lines: Iterable[str]) -> Iterable[str]:
-    return (f"  {line}" for line in lines)
-
-
-def _unit(model: str, task: str, strategy: str) -> str:
-    return f"{cut(model, 60)}, {cut(task, 60)}, {cut(strategy, 60)}"
 
 
 def _label(label: str | None) -> str:

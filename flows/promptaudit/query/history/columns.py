@@ -18,7 +18,7 @@ BY_METHOD = {
     "accuracy_rectified": ("accuracy_rectified", "accuracy_rectified_low", "accuracy_rectified_high"),
     "accuracy_std": ("accuracy_std_corrected", "accuracy_std_corrected_low", "accuracy_std_corrected_high"),
 }
-COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_answered", "n_repetitions", "measure_version")
+COUNTS = ("n_samples", "n_samples_planned", "n_variants", "n_variants_answered", "n_repetitions")
 
 
 class Source(NamedTuple):
@@ -53,7 +53,7 @@ def source_of(ask: Ask, measure: str) -> Source:
         msg = f"no measure '{measure[:80]}'{nearest(measure, names)}"
         raise UsageError(msg)
     low, high = (f"figures.{end}" if (end := f"{measure}_{side}") in columns else "null" for side in ("low", "high"))
-    counts = ", ".join(f"figures.{column}" for column in COUNTS)
+    counts = ", ".join(f"figures.{column}" for column in (*COUNTS, "measure_version"))
     own = f"figures.strategy, figures.{measure} as figure, {low} as low, {high} as high, {counts}"
     return Source(_figures(own, "marts.rpt_audit"), None)
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from operator import attrgetter
 from typing import NamedTuple
 
-from promptaudit.query.history.columns import source_of
+from promptaudit.query.history.columns import COUNTS, source_of
 from promptaudit.query.history.nights import Nights, NightVerdict, differs, gather_nights
-from promptaudit.registry.errors import UsageError, WarehouseError, nearest
+from promptaudit.registry.errors import UsageError, WarehouseError, refuse_unknown
 from promptaudit.registry.gate_columns import compared_as
 from promptaudit.registry.mart_columns import mart_columns
 from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
+from promptaudit.system.display.figures import finite
 from promptaudit.warehouse import Warehouse, rows_as
-from promptaudit.warehouse.run_names import complete_runs
+from promptaudit.warehouse.run_names import chosen, complete_runs
 from promptaudit.warehouse.sql import sql
 
 Key = tuple[str, str, str | None]  # task, model, strategy
@@ -144,7 +143,8 @@ def history(
         newest = {run.audit_id: run.audit_run_id for run in reversed(runs)}
         is_an_audit = audit is None and measure in newest
         audit = runs[0].audit_id if audit is None else audit
-        run = newest[_known("audit", audit, newest, "has a complete run")]
+        refuse_unknown("--audit", audit, newest, "none of that name has a complete run")
+        run = newest[audit]
         try:
             source = source_of(warehouse.published.read, measure)
         except UsageError:
@@ -156,29 +156,13 @@ def history(
         alarms = warehouse.published.read(sql("query.history", "alarms"), audit=audit)
     figures = rows_as(Figure, gathered.figures)
     figures = [row for row in figures if source.method in (None, row.scoring_method)]
-    wanted = {"task": task, "model": model, "strategy": strategy}
-    for name, value in wanted.items():
-        if value is not None:
-            figures = _only(figures, name, value)
+    if strategy is not None and figures and all(row.strategy is None for row in figures):
+        msg = f"--strategy {strategy[:80]}: this measure is over all strategies"
+        raise UsageError(msg)
+    why = "none of that name has this measure in these nights"
+    figures = chosen(figures, why, task=task, model=model, strategy=strategy)
     series = tuple(_series(gathered, figures, audit, measure))
     return History(audit_id=audit, measure=measure, alarms={row["ended_by"]: row["n"] for row in alarms}, series=series)
-
-
-def _known(option: str, value: str, names: Iterable[str], where: str) -> str:
-    if value not in (known := list(names)):
-        msg = f"--{option} {value[:80]}: none of that name {where}{nearest(value, known)}"
-        raise UsageError(msg)
-    return value
-
-
-def _only(figures: list[Figure], option: str, value: str) -> list[Figure]:
-    own = attrgetter("strategy" if option == "strategy" else f"{option}_id")
-    known = {own(row) for row in figures if own(row) is not None}
-    if figures and not known:
-        msg = f"--{option} {value[:80]}: this measure is over all strategies"
-        raise UsageError(msg)
-    _known(option, value, known, "has this measure in these nights")
-    return [row for row in figures if own(row) == value]
 
 
 def _series(gathered: Nights, figures: list[Figure], audit: str, measure: str) -> Iterable[Series]:
@@ -238,20 +222,12 @@ def _with_figure(night: Night, row: Figure, last: Figure | None, verdict: NightV
     changes = None if last is None or row.figure is None else differs(last._asdict(), row._asdict())
     return replace(
         night,
-        figure=_finite(row.figure),
-        low=_finite(row.low),
-        high=_finite(row.high),
-        n_samples=row.n_samples,
-        n_samples_planned=row.n_samples_planned,
-        n_variants=row.n_variants,
-        n_variants_answered=row.n_variants_answered,
-        n_repetitions=row.n_repetitions,
+        figure=finite(row.figure),
+        low=finite(row.low),
+        high=finite(row.high),
+        **{name: getattr(row, name) for name in COUNTS},
         is_comparable=None if changes is None else not changes,
         differs=changes or "",
         verdict=verdict and verdict.verdict,
         reason=verdict and verdict.reason,
     )
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is None or math.isfinite(value) else None

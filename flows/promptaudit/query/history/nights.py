@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from promptaudit.registry.mart_columns import compared_unit
+from promptaudit.system.display.figures import count
 from promptaudit.warehouse import Ask, Row, rows_as
 from promptaudit.warehouse.sql import over, sql
 
@@ -110,7 +111,7 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
 def differs(before: Row, now: Row) -> str:
     """Says how two nights' denominators differ: `variants 30 → 12`. Empty where the nights compare."""
     changes = [
-        f"{word} {_counted(_planned(before, name))} → {_counted(_planned(now, name))}"
+        f"{word} {count(_planned(before, name))} → {count(_planned(now, name))}"
         for name, word in DENOMINATORS
         if name in before and name in now and _planned(before, name) != _planned(now, name)
     ]
@@ -130,7 +131,3 @@ def night_names(times: Sequence[datetime], steps: Sequence[str] = STEPS) -> list
         if len(set(names)) == len(names):
             return names
     return [f"{name} ({place})" for place, name in enumerate(names, 1)]
-
-
-def _counted(value: int | None) -> str:
-    return "–" if value is None else f"{value:,}"

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from promptaudit.query.history.nights import DATED, night_names
 from promptaudit.registry.mart_columns import compared_unit, mart_columns
-from promptaudit.system.display.figures import ABSENT, LONG, NAME, count, counted_of, cut, interval, number, share, usd
+from promptaudit.system.display.columns import FIGURES, FOLDED, drawn
+from promptaudit.system.display.figures import (
+    ABSENT,
+    LONG,
+    NAME,
+    count,
+    counted_of,
+    cut,
+    interval,
+    number,
+    plural,
+    share,
+    tally,
+    usd,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,7 +43,9 @@ def renderables_of(history: History) -> Iterator[RenderableType]:
     """Yields what rich prints: a heading, then for each series its line, its table and the reasons of its verdicts."""
     from rich.text import Text
 
-    yield Text(heading(history))
+    n = len(history.series[0].nights) if history.series else 0
+    nights = f" over {plural(n, 'night')}" if n else ""
+    yield Text(f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}")
     if history.alarms:
         yield Text(record(history.alarms))
     if not history.series:
@@ -53,25 +69,17 @@ def renderables_of(history: History) -> Iterator[RenderableType]:
 def reasons(series: Series) -> list[str]:
     """Lists the reasons of the nights' verdicts, one line each. Verdicts by which nothing happened are left out."""
     return [
-        f"{night.started_at:%Y-%m-%d} {cut(night.verdict, NAME).replace('_', ' ')}: {cut(night.reason, LONG)}"
+        f"{night.started_at:%Y-%m-%d} {verdict(night)}: {cut(night.reason, LONG)}"
         for night in series.nights
         if night.verdict in EXPLAINED and night.reason
     ]
 
 
-def heading(history: History) -> str:
-    """Names the measure, its nights and its audit in one line."""
-    n = len(history.series[0].nights) if history.series else 0
-    nights = f" over {n} night{'' if n == 1 else 's'}" if n else ""
-    return f"{cut(history.measure, NAME)}{nights} of audit {cut(history.audit_id, NAME)}"
-
-
 def record(alarms: Mapping[str, int]) -> str:
     """Says in one line how an audit's alarms ended, with the share of false ones among all that ended."""
     n, n_ended = sum(alarms.values()), sum(alarms.values()) - alarms.get("standing", 0)
-    ways = ", ".join(f"{count(number)} {way.replace('_', ' ')}" for way, number in alarms.items())
     false = f"; {share(alarms.get('false', 0) / n_ended)} of those that ended were false" if n_ended else ""
-    return f"{count(n)} alarm{'' if n == 1 else 's'} in all nights: {ways}{false}"
+    return f"{plural(n, 'alarm')} in all nights: {tally(alarms)}{false}"
 
 
 def line(history: History, series: Series) -> str:
@@ -79,14 +87,14 @@ def line(history: History, series: Series) -> str:
     names = (series.model_id, series.task_id, *(() if series.strategy is None else (series.strategy,)))
     who = " · ".join(cut(name, NAME) for name in names)
     figures = [night.figure for night in series.nights]
-    drawn, scale = sparkline(figures, is_share=_is_share(history.measure))
+    curve, scale = sparkline(figures, is_share=_is_share(history.measure))
     last = next((night for night in reversed(series.nights) if night.figure is not None), None)
     if last is None:
-        return f"{who}  {drawn}  no figure"
+        return f"{who}  {curve}  no figure"
     low, high = scale
     ends = f"scale {printed(history.measure, low)} to {printed(history.measure, high)}" if low < high else "all equal"
     newest = f"{printed(history.measure, last.figure)} {bounds(last)}".rstrip()
-    return f"{who}  {drawn}  {ends}, last {newest}"
+    return f"{who}  {curve}  {ends}, last {newest}"
 
 
 def _is_share(measure: str) -> bool:
@@ -121,44 +129,28 @@ def sparkline(figures: Sequence[float | None], *, is_share: bool) -> tuple[str, 
 
 
 def nights_table(history: History, series: Series) -> Table:
-    """Makes a table of one row a night, the oldest first."""
+    """Makes a table of one row a night, the oldest first. Columns that no night has anything for are left out."""
     from rich import box
-    from rich.table import Table
-    from rich.text import Text
 
-    times = night_names([night.started_at for night in series.nights], DATED)
-    has_interval = any(night.low is not None or night.high is not None for night in series.nights)
-    has_verdict = any(night.verdict for night in series.nights)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("night", min_width=10, no_wrap=True)
-    table.add_column("run", no_wrap=True, min_width=RUN)
-    table.add_column("figure", justify="right", no_wrap=True)
-    if has_interval:
-        table.add_column("95 % interval", justify="right", no_wrap=True)
-    table.add_column("samples\n× variants\n× asks", justify="right", overflow="fold")
-    table.add_column("comparable", max_width=34, overflow="fold")
-    ends = strip_ends(series)
+    nights, ends = series.nights, strip_ends(series)
+    columns: dict[str, tuple[Mapping[str, Any], Iterable[str]]] = {
+        "night": ({"min_width": 10, "no_wrap": True}, night_names([night.started_at for night in nights], DATED)),
+        "run": ({"min_width": RUN, "no_wrap": True}, (night.audit_run_id[:RUN] for night in nights)),
+        "figure": (FIGURES, (printed(history.measure, night.figure) for night in nights)),
+    }
+    if any(night.low is not None or night.high is not None for night in nights):
+        columns["95 % interval"] = (FIGURES, map(bounds, nights))
+    columns["samples\n× variants\n× asks"] = ({"justify": "right", "overflow": "fold"}, map(size, nights))
+    columns["comparable"] = ({"max_width": 34, "overflow": "fold"}, map(compares, nights))
     if ends:
-        table.add_column("against normal nights", no_wrap=True)
-    if has_verdict:
-        table.add_column("verdict", overflow="fold")
-    has_marks = any(night.marks for night in series.nights)
-    if has_marks:
-        table.add_column("marks", overflow="fold")
-    for night, time in zip(series.nights, times, strict=True):
-        cells = [time, night.audit_run_id[:RUN]]
-        cells.append(printed(history.measure, night.figure))
-        if has_interval:
-            cells.append(bounds(night))
-        cells += [size(night), compares(night)]
-        if ends:
-            cells.append(strip(night, *ends))
-        if has_verdict:
-            cells.append(cut(night.verdict or ABSENT, NAME).replace("_", " "))
-        if has_marks:
-            cells.append(cut(", ".join(night.marks), NAME))
-        table.add_row(*(Text(cell) for cell in cells))  # Text, never markup
-    return table
+        columns["against normal nights"] = ({"no_wrap": True}, (strip(night, *ends) for night in nights))
+    if any(night.verdict for night in nights):
+        columns["verdict"] = (FOLDED, map(verdict, nights))
+    if any(night.marks for night in nights):
+        columns["marks"] = (FOLDED, (cut(", ".join(night.marks), NAME) for night in nights))
+    headings = [(heading, options) for heading, (options, _) in columns.items()]
+    rows = zip(*(cells for _, cells in columns.values()), strict=True)
+    return drawn(headings, rows, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
 
 
 def strip_ends(series: Series) -> tuple[float, float] | None:
@@ -207,6 +199,11 @@ def printed(measure: str, figure: float | None) -> str:
     if measure.endswith("_usd"):
         return usd(figure)
     return count(figure) if isinstance(figure, int) else number(figure)
+
+
+def verdict(night: Night) -> str:
+    """Writes a night's verdict, a dash without one."""
+    return cut(night.verdict or ABSENT, NAME).replace("_", " ")
 
 
 def bounds(night: Night) -> str:

@@ -71,6 +71,8 @@ final as (
         answers.sample_id,
         samples.input,
         samples.options as choices,
+        coalesce(landed.option_order, orders.option_order) as option_order,
+        landed.option_loglikelihoods,
         samples.reference_answers as "references",
         answers.repetition,
         answers.completion,
@@ -90,6 +92,9 @@ final as (
     inner join marts.dim_tasks as tasks using (audit_run_id, task_id)
     inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
     inner join marts.dim_prompt_variants as variants using (audit_run_id, task_id, prompt_variant_id)
+    -- the raw rows of a retired run are not there
+    left join raw.predictions as landed using (audit_run_id, prediction_id)
+    left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
     order by
         answers.task_id, samples.sample_index, answers.model_id, answers.strategy, answers.paraphrase_temperature nulls first,
         numbered.variant_index, answers.repetition

@@ -359,15 +359,14 @@ _RULES = (
 
 def _fill_gate(section: DrawnSection, data: ReportData) -> None:
     from promptaudit.gate.outcome import NAMED
-    from promptaudit.gate.terminal import figures_of, name_of, shown_rows
 
     if data.gate is None or not data.gate.rules:
         return
     order = list(NAMED)  # the gravest first
     lines = []
     for result in sorted(data.gate.rules, key=lambda result: order.index(result.outcome)):
-        shown, n_more = shown_rows(result)
-        found = [result.reason, *(f"{name_of(each)}: {figures_of(each)}" for each in shown)]
+        shown, n_more = result.shown_rows()
+        found = [result.reason, *(f"{each.name}: {each.figures}" for each in shown)]
         found += [f"and {n_more} more"] if n_more else []
         line = {"rule": [result.rule], "found": found, "look_closer": result.look_closer}
         texts = {name: "; ".join(cut(text, LONGEST) for text in own) for name, own in line.items()}

@@ -5,14 +5,39 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from promptaudit.system.display.figures import cut
+
+NAMES = ("model_id", "task_id", "strategy")
+
+
+def names_of(thing: object) -> dict[str, Any]:
+    """Maps model_id, task_id and strategy to the names that a thing has of each."""
+    return {name: getattr(thing, name) for name in NAMES}
+
+
+def unit_of(thing: object) -> str:
+    """Names the model, task and strategy of a thing, as other people call them."""
+    return ", ".join(cut(name, 60) for name in names_of(thing).values())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confusion:
-    """How many samples of a label are called another, for one model, task and strategy, now and before."""
+class OfUnit:
+    """What is known of one model, task and strategy."""
 
     model_id: str
     task_id: str
     strategy: str
+
+    @property
+    def group(self) -> tuple[str, str, str]:
+        """Names its model, task and strategy."""
+        return self.model_id, self.task_id, self.strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion(OfUnit):
+    """How many samples of a label are called another, for one model, task and strategy, now and before."""
+
     moved_gold_label: str | None
     moved_label: str | None
     n_moved: int | None
@@ -24,11 +49,6 @@ class Confusion:
         """Makes it from a row, which may have more columns; a column may be absent only if the field has a default."""
         known = {name: row[name] for name in cls.__dataclass_fields__ if name in row}
         return cls(**known | ({"row": row} if "row" in cls.__dataclass_fields__ else {}))
-
-    @property
-    def group(self) -> tuple[str, str, str]:
-        """Names its model, task and strategy."""
-        return self.model_id, self.task_id, self.strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

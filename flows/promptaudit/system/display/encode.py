@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 NOT_ENCODED: Mapping[str, bool] = {"is_encoded": False}
@@ -19,14 +21,19 @@ else:
         """A property that is part of what `--json` prints of its result, after the fields."""
 
 
-def encoded(value: object) -> Any:  # noqa: ANN401 - whatever JSON has
+def encoded(value: object) -> Any:  # noqa: ANN401, PLR0911 - whatever JSON has, one kind a line
     """Converts a result to dictionaries, lists, strings, numbers, booleans and None.
 
     A dataclass becomes a dictionary of its fields, without those marked NOT_ENCODED, and of its encoded properties.
-    Paths become strings, times ISO 8601, keys strings, and any other value that JSON does not have becomes its `str`.
+    Paths become strings, times ISO 8601, bytes hexadecimal digits, keys strings, infinity and NaN None, and any other
+    value that JSON does not have becomes its `str`.
     """
-    if value is None or isinstance(value, str | int | float):
+    if value is None or isinstance(value, str | int):
         return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value) if field.metadata.get("is_encoded", True)]
         return {name: encoded(getattr(value, name)) for name in [*names, *_properties(type(value))]}
@@ -37,7 +44,7 @@ def encoded(value: object) -> Any:  # noqa: ANN401 - whatever JSON has
         return [encoded(item) for item in items]
     if isinstance(value, date):
         return value.isoformat()
-    return str(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _properties(kind: type) -> list[str]:

@@ -53,6 +53,11 @@ def paragraph(text: str, limit: int = LONG) -> list[str]:
     return lines
 
 
+def finite(value: float | None) -> float | None:
+    """Turns a figure into a plain number. None for NULL, NaN and infinity."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Formats a figure to so many digits; NULL is a dash."""
     if value is None:
@@ -183,6 +188,22 @@ _OF_UNIT: Mapping[str, Callable[[float], str]] = {"rate": percent, "usd": usd, "
 def count(value: int | None) -> str:
     """Formats a whole number with separators."""
     return ABSENT if value is None else f"{value:,}"
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """Formats a number of things: `1 night`, `1,200 nights`; `many` is for words that take more than an s."""
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Formats how often each of some of our words applies: `3 regressed, 2 not comparable`."""
+    return ", ".join(f"{n:,} {word.replace('_', ' ')}" for word, n in counts.items())
+
+
+def listed(names: Sequence[str], most: int, limit: int = NAME) -> str:
+    """Lists the first few of other people's words and counts the rest: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(cut(name, limit) for name in names[:most])}{more}"
 
 
 def counted_of(value: int | None, planned: int | None) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from promptaudit.registry.errors import UsageError, nearest
-from promptaudit.system.display.figures import LONG, cut
+from promptaudit.registry.errors import refuse_unknown
+from promptaudit.system.display.figures import LONG, listed
 
 Row = dict[str, Any]
 Policy = Literal["none", "excerpt", "full"]
@@ -72,9 +72,7 @@ class Texts:
             )
         some = f"excerpts of {LONG} characters"
         if self.chosen is None and self.sensitive:
-            names = ", ".join(cut(name, 60) for name in sorted(self.sensitive)[:NAMED])
-            more = f" and {len(self.sensitive) - NAMED} more" if len(self.sensitive) > NAMED else ""
-            some += f"; left out for tasks marked sensitive: {names}{more}"
+            some += f"; left out for tasks marked sensitive: {listed(sorted(self.sensitive), NAMED, 60)}"
         return some
 
     def kept(self, rows: Sequence[Row]) -> list[Row]:
@@ -128,7 +126,5 @@ def _unquoted(measure: Row, quoted: Sequence[Row]) -> str | None:
 
 def policy_of(text: str | None) -> Policy | None:
     """Checks the name of a policy; raises UsageError for another word."""
-    if text is not None and text not in POLICIES:
-        msg = f"--text {text}{nearest(text, POLICIES)}"
-        raise UsageError(msg)
+    refuse_unknown("--text", text, POLICIES)
     return cast("Policy | None", text)
