@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from promptaudit.ask.workers import run_to_end
 
 WORK = """
 import asyncio, sys
@@ -42,3 +46,21 @@ def test_asking_ends_before_the_interrupt_goes_on(how: signal.Signals, cleaning_
             process.send_signal(how)
         said = process.communicate(timeout=30)[0].splitlines()
     assert said[-2:] == ["cleaned", "interrupted"]
+
+
+def test_a_thread_that_cannot_be_started_is_no_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[threading.Thread] = []
+    starting = threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        tried.append(thread)
+        if len(tried) == 1:
+            raise RuntimeError
+        starting(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    work = asyncio.sleep(0)
+    with pytest.raises(RuntimeError):
+        run_to_end(work)
+    work.close()
+    assert len(tried) == 1

@@ -641,10 +641,10 @@ def test_the_report_begins_with_what_the_gate_says_whatever_the_age(tmp_path: Pa
     assert "micro_f1 0.400" in str(block.tables[0].rows[0][2])
 
 
-def test_a_card_without_rules_or_with_ones_of_another_version_has_no_verdict(tmp_path: Path) -> None:
+def test_without_rules_that_can_be_read_or_its_landed_row_a_run_has_no_verdict(tmp_path: Path) -> None:
     gated = Gated(tmp_path)
     none, strange = gated.run("a"), gated.run("b", gate=["micro_f1 ~ 0.5"])
     warehouse = gated.published()
-    rows = [{"audit_run_id": run, "started_at": now()} for run in (none, strange)]
+    rows = [{"audit_run_id": run, "started_at": now()} for run in (none, strange, "0" * 32)]
     gates = [gate_of(Warehouse(warehouse), row) for row in rows]
-    assert [gate_rules.drawn(report_data(gate=gate)).blocks for gate in gates] == [[], []]
+    assert [gate_rules.drawn(report_data(gate=gate)).blocks for gate in gates] == [[], [], []]

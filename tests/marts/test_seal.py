@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from promptaudit.marts import publish as publishing
 from promptaudit.marts.digests import digests, packed, unpacked
 from promptaudit.marts.manifest import made_by
 from promptaudit.marts.publish import is_published, publish
-from promptaudit.marts.seal import Seal, seals
+from promptaudit.marts.seal import Seal, seal_of, seals
 from promptaudit.registry.errors import UsageError
 from promptaudit.report.verify_file import verify_with_pages as verify
 from promptaudit.system.keys import sha256_of
@@ -253,6 +254,10 @@ def test_what_cannot_be_read_is_named_and_the_next_publication_replaces_it(
     monkeypatch.setattr("promptaudit.evidence.verify.rows.Rows.digests", lambda *_: b"\xff".decode())
     found = [each[:2] for each in flaws(held(gated))]  # of rows, whatever their reader raises
     assert {("broken", "raw.predictions"), ("changed", "marts.rpt_audit")} <= set(found)
+    copy.unlink()
+    forged = seal_of(replace(newest(gated), manifest="["))  # no JSON, and rightly hashed
+    change(gated.warehouse, f"update raw.seals set manifest = '[', seal = '{forged}'")
+    assert ("broken", "seal") in [each[:2] for each in told(held(gated))]
 
 
 def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:

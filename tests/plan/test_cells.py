@@ -61,6 +61,28 @@ def test_what_asks_nothing_asks_nothing_again(tmp_path: Path, before: str, after
     assert fingerprint(tmp_path, lambda text: text.replace(before, after)) == fingerprint(tmp_path, str)
 
 
+EXTRACTION = """t:
+  kind: extraction
+  instruction: Read it.
+  fields: {id: exact}
+  data: {path: datasets/d.csv, id: id, input: text}
+"""
+
+
+@pytest.mark.parametrize(("strategies", "is_another"), [("simple", False), ("simple, one_shot", True)])
+def test_a_rule_asks_again_where_an_example_shows_what_it_reads(
+    tmp_path: Path, strategies: str, is_another: bool
+) -> None:
+    def ruled(rule: str) -> str:
+        files = {
+            TASK: EXTRACTION.replace("exact", rule),
+            AUDIT: AUDIT.replace("simple, one_shot", strategies).replace("lexical", "steady"),
+        }
+        return fingerprint(tmp_path, lambda text: files.get(text, text))
+
+    assert (ruled("number") != ruled("exact")) is is_another  # an example says 3, or "3"
+
+
 def test_models_wait_for_the_one_they_perturb() -> None:
     assert perturbed_last({"c": "b", "a": None, "b": "a", "d": None}) == [["a", "d"], ["b"], ["c"]]
     with pytest.raises(CardError, match="in a circle: x"):

@@ -128,6 +128,7 @@ def test_the_changed_arm_of_a_trial_is_asked_by_its_edited_card(tmp_path: Path) 
         "update raw.prompt_variants set setting = '{\"input_noise\": 3}'",
         "update raw.prompt_variants set setting = '[]'",
         "update raw.prompt_variants set setting = 'no JSON'",
+        "update raw.prompt_variants set setting = repeat('[', 100_000) || repeat(']', 100_000)",
         "update raw.tasks set card = '{}'",
         'update raw.models set card = \'{"engine": "of a later version"}\'',
         "delete from raw.models",

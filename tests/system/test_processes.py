@@ -14,6 +14,7 @@ from promptaudit.system.processes import began_at, is_running, machine
 def test_a_process_is_told_from_a_later_one_of_the_same_number() -> None:
     assert is_running(machine(), os.getpid(), began_at()) is True
     assert is_running(machine(), os.getpid(), began_at() - 60) is False
+    assert is_running(machine(), os.getpid(), began_at() + 1) is True  # the clock was set meanwhile
 
 
 def test_a_process_that_ended_is_gone_before_its_parent_looks() -> None:

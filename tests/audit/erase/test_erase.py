@@ -302,6 +302,10 @@ def test_a_linked_warehouse_is_looked_at_where_it_is(gated: Gated, tmp_path: Pat
 
 
 def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    ((run,),) = query(gated.warehouse, "select max(audit_run_id) from raw.audit_runs")
+    page = Warehouse(gated.warehouse).places.report(run)
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(INPUT)
 
     def killed(*_: object, **__: object) -> Path:
         raise KeyboardInterrupt
@@ -310,6 +314,7 @@ def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: py
         patched.setattr("promptaudit.audit.erase.erase.publish", killed)
         with pytest.raises(KeyboardInterrupt):
             erase(Warehouse(gated.warehouse), "s1")
+    assert not page.exists()  # once the texts are gone nobody would find that it quotes them
     erase(Warehouse(gated.warehouse), "s1")
     folder = gated.warehouse.parent
     assert holding(folder, INPUT) == holding(folder, SAID) == set()

@@ -94,8 +94,9 @@ def test_wordings_one_of_which_breaks_are_as_many_units() -> None:
     assert families(labels).n_effective == pytest.approx(10)
 
 
-def test_wordings_that_all_break_are_no_family_for_that() -> None:
-    labels = np.tile(np.arange(60)[:, None] % 3, 12)
-    for n_broken in (3, 6, 8):
-        labels[:, :n_broken] = 3
-        assert families(labels).n_effective == pytest.approx(12)
+# broken ones say what no sample has, or one of two classes to all samples, which is right for half of them
+@pytest.mark.parametrize(("n_classes", "said", "n_broken"), [(3, 3, 3), (3, 3, 6), (3, 3, 8), (2, 0, 3), (2, 0, 6)])
+def test_wordings_that_all_break_are_no_family_for_that(n_classes: int, said: int, n_broken: int) -> None:
+    labels = np.tile(np.arange(60)[:, None] % n_classes, 12)
+    labels[:, :n_broken] = said
+    assert families(labels).n_effective == pytest.approx(12)
