@@ -110,8 +110,10 @@ def _moved(worse: Sequence[Row]) -> Worst:
 
 
 def mart_of(row: Row) -> str:
-    """Names the mart of a row of `changes.sql`."""
-    return "rpt_night_figures" if row["n_nights_normal"] is not None else "rpt_run_comparisons"
+    """Names the mart of a row of `changes.sql`. Costs and times of a night are no figures of samples."""
+    if row["n_nights_normal"] is None:
+        return "rpt_run_comparisons"
+    return "rpt_night_verdicts" if row["measure"] in UNSCALED else "rpt_night_figures"
 
 
 OF_SCORES = {"accuracy": "Accuracy", "accuracy_std": "Accuracy spread"}

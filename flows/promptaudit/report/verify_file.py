@@ -14,7 +14,7 @@ from typing import Any
 
 from promptaudit.evidence.verify.checks import Check, Finding, few
 from promptaudit.evidence.verify.runs import VerifyResult, verify
-from promptaudit.marts.seal import marts
+from promptaudit.marts.seal import OF_RUNS, marts, views
 from promptaudit.registry.errors import DataError, UsageError
 from promptaudit.report import BELOW, REPORT
 from promptaudit.report.blocks.cells import exact
@@ -23,7 +23,7 @@ from promptaudit.system.display.figures import ABSENT, chance, count, in_unit, n
 from promptaudit.system.display.policy import POLICIES
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection, rows_of
-from promptaudit.warehouse.figure_names import parse_figure, row_id
+from promptaudit.warehouse.figure_names import grains, parse_figure, row_id
 
 MOST_DIGITS = 7  # that a report prints
 UNITS, LOGARITHMS = ("rate", "usd", "ms"), ("log_characters", "log_tokens")
@@ -150,7 +150,8 @@ def _differing(con: Connection, printed: Sequence[Printed], where: str) -> tuple
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     findings: list[Finding] = []
     runs: Counter[str] = Counter()
-    tables = marts(con)
+    of_views = (view.removeprefix("marts.") for view in views(con))
+    tables = {view: OF_RUNS for view in of_views if view in grains()} | marts(con)
 
     def row_of(mart: str, name: str) -> dict[str, Any]:
         if mart not in rows:

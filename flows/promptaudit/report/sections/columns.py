@@ -80,20 +80,22 @@ def table(
     caption: str,
     columns: Sequence[Column],
     rows: Sequence[Row],
-    mart: str = "",
+    mart: str | Callable[[Row], str] = "",
     *,
     most: int = MOST_ROWS,
     **options: Any,
 ) -> Table:
     """Makes a table of the first `most` rows, with a count of all rows. For the options see `Table`.
 
-    `mart` is the mart of the rows. Rows without one have no columns of named figures.
+    `mart` is the mart of the rows, or a function that gives the mart of each row. Rows without one have no columns of
+    named figures.
     """
+    mart_of = mart if callable(mart) else lambda _: mart
     n_until_figures = max((place for place, column in enumerate(columns, 1) if not column.is_figure), default=0)
     return Table(
         caption=caption,
         columns=tuple(column.heading for column in columns),
-        rows=[tuple(column.cell(Traced(mart, row)) for column in columns) for row in rows[:most]],
+        rows=[tuple(column.cell(Traced(mart_of(row), row)) for column in columns) for row in rows[:most]],
         n_figures=len(columns) - n_until_figures,
         n_in_all=len(rows),
         **{"n_heads": 2, **options},

@@ -305,9 +305,8 @@ def _fill_changes(section: DrawnSection, data: ReportData) -> None:
         block.notes.append(f"{counts_of(own)}.")
         if block.findings and len({why(Compared.of(row)) for row in news}) > MOST_FINDINGS:
             block.notes.append(f"The first {MOST_FINDINGS} reasons are told; the table has every measure.")
-        mart = mart_of(own[0])
-        columns = (*_CHANGES, DETECTABLE) if mart == COMPARED else _CHANGES
-        block.tables.append(table("Measures compared", columns, news or own, mart, n_heads=5))
+        columns = (*_CHANGES, DETECTABLE) if mart_of(own[0]) == COMPARED else _CHANGES
+        block.tables.append(table("Measures compared", columns, news or own, mart_of, n_heads=5))
 
 
 def counts_of(rows: Sequence[Row]) -> str:
