@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,15 +103,21 @@ def _ours(con: Connection, path: Path, file: _File) -> Connection:
     if file.is_ours:
         return con
     try:
-        refuse_foreign(lambda asked, **values: con.execute(asked, values).fetchall(), path)
-    except duckdb.Error as error:
-        con.close()
-        raise _translated(error, path) from None
+        with _one_line(path):
+            refuse_foreign(lambda asked, **values: con.execute(asked, values).fetchall(), path)
     except WarehouseError:
         con.close()
         raise
     file.is_ours = True
     return con
+
+
+@contextmanager
+def _one_line(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _translated(error, path) from None
 
 
 @contextmanager
@@ -149,22 +155,16 @@ def let_go(path: Path) -> bool:
 def inspect(path: Path) -> Iterator[Connection]:
     """Yields a reader's connection to one of our files for our own queries. Nothing else writes the file meanwhile."""
     let_go(path)
-    try:
+    with _one_line(path):
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
         # its contents may come from somebody else: queries may read files of the warehouse's folder and write none
         folder = Places(path).file.parent
         home = folder.parent if folder.name == PUBLISHED else folder  # a copy's is the one above
         con.execute("set allowed_directories = $folders", {"folders": [f"{home}{os.sep}"]})
         con.execute("set enable_external_access = false")
-    except duckdb.Error as error:
-        raise _translated(error, path) from None
-    try:
+    with closing(con), _one_line(path):
         refuse_foreign(lambda asked, **values: con.execute(asked, values).fetchall(), path, macros_alone=True)
         yield con
-    except duckdb.Error as error:
-        raise _translated(error, path) from None
-    finally:
-        con.close()
 
 
 @contextmanager
@@ -206,7 +206,7 @@ def _reader(path: Path, lake: Lake | None, memory: str) -> AbstractContextManage
 @contextmanager
 def _published(path: Path, memory: str) -> Iterator[Connection]:
     # read-only, no files, no network, limited memory: the contents of a copy may come from somebody else
-    try:
+    with _one_line(path):
         con = duckdb.connect(
             str(path),
             read_only=True,
@@ -223,12 +223,8 @@ def _published(path: Path, memory: str) -> Iterator[Connection]:
                 "lock_configuration": "true",
             },
         )
-    except duckdb.Error as error:
-        raise _translated(error, path) from None
-    try:
+    with closing(con):
         yield con
-    finally:
-        con.close()
 
 
 @contextmanager
