@@ -347,6 +347,10 @@ def test_what_a_folder_brings_as_a_reading_of_the_project_is_not_read(built: tup
     for name in ("partial_parse.msgpack", "dbt_project.yml", "profiles.yml", ".env"):
         (target / name).write_bytes(b"not what dbt would take")
         (warehouse.parent / name).write_bytes(b"not what dbt would take")
+    kept = user_cache.kept("")
+    assert kept is not None
+    (reading,) = kept.glob("audit.duckdb.*.pickle")
+    user_cache.keep(reading.name, b"of classes that are gone")
     end_children()
     derive(warehouse, run)
     assert (target / "partial_parse.msgpack").read_bytes() == b"not what dbt would take"

@@ -10,6 +10,8 @@ import duckdb
 import pytest
 from markupsafe import escape
 
+from promptaudit.ask.shards.land_segments import askers_folder
+from promptaudit.ask.shards.messages import ASKER, AskerState, write_message
 from promptaudit.audit.erase.erase import GONE, Erasure, erase
 from promptaudit.evidence.retain import restore, retain, retired_runs
 from promptaudit.exchange.citation.cite import _refuse_retired
@@ -17,6 +19,7 @@ from promptaudit.exchange.citation.copy_of_run import copy_run
 from promptaudit.marts.publish import publish
 from promptaudit.registry.errors import DataError, UsageError
 from promptaudit.report.verify_file import verify_with_pages as verify
+from promptaudit.system.processes import machine
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 from tests.support.handmade_warehouse import Gated
@@ -315,7 +318,11 @@ def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: py
         with pytest.raises(KeyboardInterrupt):
             erase(Warehouse(gated.warehouse), "s1")
     assert not page.exists()  # once the texts are gone nobody would find that it quotes them
-    erase(Warehouse(gated.warehouse), "s1")
+    dead = AskerState(machine=machine(), pid=2**22 + 1, began_at=1.0, beat=1)
+    write_message(askers_folder(Warehouse(gated.warehouse), None).under(run), f"1/a/{ASKER}", dead)
+    said: list[str] = []
+    erase(Warehouse(gated.warehouse), "s1", say=said.append)
+    assert said == ["landing what 1 askers of an earlier start have handed over"]
     folder = gated.warehouse.parent
     assert holding(folder, INPUT) == holding(folder, SAID) == set()
     found = verify(Warehouse(gated.warehouse))

@@ -24,6 +24,7 @@ from promptaudit.report.answers_grid.content import (
 )
 from promptaudit.report.answers_grid.section import AnswersGrid, answers_grid
 from promptaudit.report.gather import gather
+from promptaudit.report.gather_answers import changes_each_sample
 from promptaudit.system.display.policy import Policy
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
@@ -208,3 +209,9 @@ def test_a_prompt_that_is_none_has_no_messages(prompt: str | None) -> None:
 def test_a_sample_puts_in_its_text_and_its_columns() -> None:
     filled = filled_with(sample(input="which?", fields='{"hint": "b\\u0000", "none": null}'), 300)
     assert filled == {"hint": "b\\x00", "input": "which?", "question": "which?"}
+
+
+def test_a_setting_that_cannot_be_read_changes_no_sample() -> None:
+    assert changes_each_sample({"setting": '{"input_noise": {"noise": "typos", "rate": 0.1, "seed": 1}}'})
+    for setting in ("no JSON", "3", "[" * 100_000):
+        assert not changes_each_sample({"setting": setting})
