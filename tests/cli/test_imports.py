@@ -88,8 +88,7 @@ def test_a_command_imports_what_it_uses(
 
 
 @pytest.mark.parametrize(
-    "module",
-    ["promptaudit.audit.run", "promptaudit.evidence.verify", "promptaudit.exchange.recorded_runs.import_run"],
+    "module", ["promptaudit.audit.run", "promptaudit.evidence.verify", "promptaudit.exchange.recorded_runs.import_run"]
 )
 def test_what_makes_and_checks_runs_is_imported_without_the_libraries_of_single_steps(module: str) -> None:
     program = f"import sys, {module}; print({{name.partition('.')[0] for name in sys.modules}})"

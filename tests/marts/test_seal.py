@@ -257,7 +257,7 @@ def test_what_cannot_be_read_is_named_and_the_next_publication_replaces_it(
     copy.unlink()
     forged = seal_of(replace(newest(gated), manifest="["))  # no JSON, and rightly hashed
     change(gated.warehouse, f"update raw.seals set manifest = '[', seal = '{forged}'")
-    assert ("broken", "seal") in [each[:2] for each in told(held(gated))]
+    assert ("broken", "seal") in [each[:2] for each in flaws(held(gated))]
 
 
 def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:

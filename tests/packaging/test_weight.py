@@ -44,48 +44,50 @@ ROOT = Path(__file__).parents[2]
 # infra for bench/same_figures, behind which whatever only moves, merges or deletes lands. cards for `init`, which renews the
 # schemas that the command `schema` printed (cli is lighter by more); marts, and a file of SQL dbt/macros, for `ref` and `source`
 # of dbt's own and models that other projects put hooks on; python for a chart of the page's in the place of altair's;
-# ask for interrupts, each of which is heard whenever it comes.
+# ask for interrupts, each of which is heard whenever it comes. system for the one printer of results, by which nine rooms are
+# lighter; page for the fold of all figures; engines, for logins in addresses that no process is given; udfs/readers for an object
+# without the field. Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (258, 16),
     "SQL dbt/macros": (554, 38),
-    "SQL dbt/models": (10678, 154),
-    "SQL flows": (4061, 191),
+    "SQL dbt/models": (10684, 154),
+    "SQL flows": (4054, 189),
     "YAML dbt": (9782, 157),
     "YAML models_registry": (1667, 83),
-    "ask": (3274, 32),
-    "audit": (1798, 17),
-    "cards": (2285, 26),
-    "cli": (1408, 10),
-    "engines": (3984, 63),
+    "ask": (3272, 32),
+    "audit": (1696, 15),
+    "cards": (2278, 25),
+    "cli": (1381, 10),
+    "engines": (3986, 63),
     "evidence": (1620, 18),
-    "exchange": (4976, 42),
+    "exchange": (4962, 41),
     "flows/promptaudit": (48, 1),
-    "gate": (2211, 22),
+    "gate": (2007, 16),
     "infra": (553, 6),
     "lineage": (891, 13),
-    "marts": (1387, 19),
-    "nightly": (1500, 14),
-    "page flows": (1227, 14),
-    "plan": (1636, 15),
+    "marts": (1378, 19),
+    "nightly": (1486, 13),
+    "page flows": (1228, 14),
+    "plan": (1616, 13),
     "prompts": (2012, 31),
     "python": (883, 7),
-    "query": (2075, 26),
-    "registry": (4284, 36),
-    "report": (8622, 65),
-    "system": (1886, 29),
-    "trial": (1005, 11),
+    "query": (1962, 24),
+    "registry": (4283, 36),
+    "report": (7804, 61),
+    "system": (1929, 29),
+    "trial": (994, 10),
     "udfs": (1159, 17),
     "udfs/designs": (202, 5),
     "udfs/differences": (1398, 17),
     "udfs/measures": (2016, 24),
     "udfs/nights": (525, 5),
     "udfs/raters": (121, 3),
-    "udfs/readers": (2011, 15),
+    "udfs/readers": (2014, 15),
     "udfs/scoring": (1744, 18),
     "udfs/stability": (1107, 10),
     "udfs/templates": (458, 5),
-    "warehouse": (1780, 18),
+    "warehouse": (1763, 18),
 }
 MOST_COUNTED = {
     "fields of cards": 233,
@@ -94,7 +96,7 @@ MOST_COUNTED = {
     "marts": 61,
     "sections of the page": 33,
 }
-MOST_TESTS = 0.95
+MOST_TESTS = 0.98
 
 ADVICE = "raise the number in this table in the same commit, with a word why, or take something away"
 # by a file's ending: the name of its rooms, how many folders deep a room lies, and what is a comment

@@ -14,14 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptaudit.evidence.trace.gather import trace
-from promptaudit.report.answers_grid.content import (
-    MOST_SIGN,
-    filled_with,
-    messages_of,
-    options_of,
-    signs_of,
-    visible,
-)
+from promptaudit.report.answers_grid.content import MOST_SIGN, filled_with, messages_of, options_of, signs_of, visible
 from promptaudit.report.answers_grid.section import AnswersGrid, answers_grid
 from promptaudit.report.gather import gather
 from promptaudit.report.gather_answers import changes_each_sample

@@ -54,7 +54,9 @@ answers_averaged as (
         ]) as own
     from answers_by_wording
     inner join samples using (audit_run_id, task_id, sample_id)
-    group by answers_by_wording.audit_run_id, answers_by_wording.model_id, answers_by_wording.task_id, answers_by_wording.strategy, samples.sample_index
+    group by
+        answers_by_wording.audit_run_id, answers_by_wording.model_id, answers_by_wording.task_id, answers_by_wording.strategy,
+        samples.sample_index
 ),
 
 final as (

@@ -157,7 +157,9 @@ stabilities as (
     inner join members using (audit_run_id, task_id, strategy, prompt_variant_id)
     inner join predictions using (audit_run_id, model_id, prompt_variant_id, repetition)
     inner join tasks on annotators.audit_run_id = tasks.audit_run_id and annotators.task_id = tasks.task_id
-    group by annotators.audit_run_id, annotators.model_id, annotators.task_id, annotators.strategy, members.variation, annotators.group_temperature
+    group by
+        annotators.audit_run_id, annotators.model_id, annotators.task_id, annotators.strategy,
+        members.variation, annotators.group_temperature
 ),
 
 stability as (

@@ -84,7 +84,9 @@ measured as (
         ) as point
     from answers
     inner join placed using (audit_run_id, model_id, task_id, strategy, scope, sample_index)
-    group by answers.audit_run_id, answers.model_id, answers.task_id, answers.strategy, answers.scope, answers.paraphrase_temperature
+    group by
+        answers.audit_run_id, answers.model_id, answers.task_id, answers.strategy,
+        answers.scope, answers.paraphrase_temperature
 ),
 
 points as (

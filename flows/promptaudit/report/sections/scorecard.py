@@ -280,7 +280,7 @@ def samples(data: ReportData) -> list[Row]:
 
     Models that answer by chance or err on purpose are left out of that mean if there is another model. Each has
     `groups`, one for each model and strategy: labels as (label or None for N/A, count, share), and examples as
-    (completion, count). `lines` are those of the input; None: not recorded.
+    (completion, count). `lines` are of the input; None: not recorded.
     """
     labels, examples = (by_columns(rows, *_ANSWERS) for rows in (data.top_labels, data.top_examples))
     groups: dict[tuple[str, str], list[Row]] = {}
