@@ -167,7 +167,7 @@ def test_a_click_in_the_grid_shows_what_was_sent(sent: Sent, audit: str, browser
 
 def test_a_page_without_room_says_so(sent: Sent, browser: Any, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    with mock.patch("promptaudit.report.answers_grid.pack.MOST_SHOWN", 0):
+    with mock.patch("promptaudit.report.answers_grid.section.MOST_SHOWN", 0):
         page.write_text(as_written(sent.warehouse, sent.runs["moods"], "full"), encoding="utf-8")
     view, *_ = opened(browser, page, 1280, "light")
     view.locator("#answers").scroll_into_view_if_needed()

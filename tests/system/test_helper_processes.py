@@ -46,10 +46,11 @@ def test_every_secret_setting_is_known_by_its_type() -> None:
 def test_a_login_in_an_address_is_no_child_s_and_is_taken_out_of_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://me:pr0xy-pass@10.0.0.1:3128")
     monkeypatch.setenv("http_proxy", "http://10.0.0.1:3128")
+    monkeypatch.setenv("all_proxy", "me:pr0xy-pass@10.0.0.1:3128")
     for given in (environment(), command_line.environment()):
-        assert "https_proxy" not in given
+        assert not {"https_proxy", "all_proxy"} & given.keys()
         assert given["http_proxy"] == "http://10.0.0.1:3128"
-    assert scrub("asked by pr0xy-pass", secrets()) == "asked by [hidden]"
+    assert scrub("asked http://me.example by pr0xy-pass", secrets()) == "asked http://me.example by [hidden]"
 
 
 def test_no_child_has_a_secret_setting_and_those_that_ask_providers_have_their_keys() -> None:

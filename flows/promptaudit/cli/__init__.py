@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     collect_rarely()
     words = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # nohup has it ignored
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # nohup has it ignored
         signal.signal(signal.SIGHUP, _interrupt)
     debug = "--debug" in words or os.environ.get("PROMPTAUDIT_DEBUG", "").lower() in (
         "1",
@@ -67,7 +67,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = 0
     except Exception as error:  # noqa: BLE001 - the last net: one line, a traceback only with --debug
         code = _fail(_one_line(error), 2, error, debug=debug)
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        sys.stdout.flush()
     raise SystemExit(code)
 
 

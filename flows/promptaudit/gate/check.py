@@ -127,8 +127,10 @@ def _result(rule: Rule, source: Source) -> RuleResult:
 
 def _landed(run: GatedRun) -> dict[str, Any]:
     # an import landed no card
-    own: dict[str, Any] = json.loads(run.card or "{}").get("audits", {}).get(run.audit_id, {})
-    return own
+    card = json.loads(run.card or "{}")
+    audits = card.get("audits") if isinstance(card, dict) else None
+    own = audits.get(run.audit_id) if isinstance(audits, dict) else None
+    return own if isinstance(own, dict) else {}
 
 
 def _age(text: str) -> timedelta:

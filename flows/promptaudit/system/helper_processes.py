@@ -42,7 +42,7 @@ _HIDDEN = (
     "HEADERS",
     "OPENLINEAGE",
 )
-_LOGIN = re.compile(r"://[^\s/?#]*@")
+_LOGIN = re.compile(r"://[^\s/?#]*@|\A[^\s/?#:]*:[^\s/?#]*@")
 _HIDDEN_PARTS = frozenset({"KEY", "TOKEN", "PAT", "AUTH", "COOKIE", "BEARER"})
 FOLDER = "PROMPTAUDIT_CHILD_FOLDER"
 """The variable that names the private folder of a child, which the child removes when its parent is gone."""
@@ -184,9 +184,9 @@ def without_secret_settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.upper() not in secret_variables()}
 
 
-def is_given(name: str) -> bool:
+def is_given(name: str, value: str = "") -> bool:
     """Checks whether a command that a card names may get a variable: none that may hold a key, and none of Python's."""
-    return not (is_hidden(name) or name.upper().startswith("PYTHON"))
+    return not (is_hidden(name, value) or name.upper().startswith("PYTHON"))
 
 
 def environment() -> dict[str, str]:

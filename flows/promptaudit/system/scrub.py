@@ -96,5 +96,7 @@ def _values(secrets: tuple[str, ...]) -> re.Pattern[str]:
         # Basic credentials carry the key alone, as a password without a user, or as the user
         forms |= {base64.b64encode(part).decode() for part in (raw, b":" + raw, raw + b":")}
     patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
-    patterns += [re.escape(secret[:8]) + r"[^\s\"'<>]*" for secret in secrets if len(secret) >= 16]  # noqa: PLR2004 - half of it still shows nobody
+    # half of a key still shows nobody; an address begins as others do, and its password is a secret of its own
+    keys = [secret for secret in secrets if len(secret) >= 16 and "://" not in secret]  # noqa: PLR2004
+    patterns += [re.escape(secret[:8]) + r"[^\s\"'<>]*" for secret in keys]
     return re.compile("|".join(patterns) or r"(?!)")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from promptaudit.gate import untested
+from promptaudit.gate import night_rules
 from promptaudit.registry.gate_columns import OF_ANSWERS
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.udfs.differences import difference
@@ -45,4 +45,4 @@ def test_the_macro_of_answer_measures_has_those_that_gates_know() -> None:
 
 
 def test_the_gate_knows_from_how_many_nights_the_rule_is_whole() -> None:
-    assert untested.FULL_RULE == difference.FULL_RULE
+    assert night_rules.FULL_RULE == difference.FULL_RULE

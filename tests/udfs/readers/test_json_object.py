@@ -139,6 +139,7 @@ def test_an_answer_is_valid_where_it_has_any_field() -> None:
         ("""{"note": "label: no"} and then {'label': 'yes'}""", ["yes"]),
         ("""{"note": {"label": "no"}}, "label": """, []),
         ("""{"label": "no"} rather {'label': 'yes'}""", ["no"]),
+        ("""{"label": null} rather {'label': 'yes'}""", []),
     ],
 )
 def test_an_object_without_the_field_hides_no_later_one(text: str, values: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from promptaudit.cards.check_cards.cards import AuditCards, Errors
@@ -28,7 +29,7 @@ def _refused_variables(name: str, entry: Entry, variables: Sequence[str]) -> Err
     from promptaudit.system.helper_processes import is_given
 
     for index, variable in enumerate(variables):
-        if not is_given(variable):
+        if not is_given(variable, os.environ.get(variable, "")):
             where = entry.where(name, "environment", index)
             yield CardError(
                 f"{where}: {variable} is not given to a command: it may hold a key, or say what Python imports"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeVar
@@ -19,6 +19,13 @@ from promptaudit.system.display.figures import cut, plural, shown
 from promptaudit.udfs.causes import PHRASES
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered"]
+
+RUNBOOK_OF: Mapping[MessageKind, str] = {
+    "regression": "gate_failed",
+    "gate_failed": "gate_failed",
+    "unmeasured": "could_not_measure",
+}
+"""The runbook that each kind of message names, of those in `infra/runbooks`."""
 
 T = TypeVar("T")
 
@@ -126,7 +133,9 @@ def compose(night: Night, changes: Changes) -> Message | None:
         _Block(["Recovered:"], _folded([(item.alarm, item.reason) for item in back])),
         _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_unsent])),
     ]
-    body = _fitted(blocks, _look(night, groups, kinds), LINES if night.seal is None else LINES - 1)
+    body = _fitted(
+        blocks, _look(night, groups, kinds, RUNBOOK_OF.get(kind)), LINES if night.seal is None else LINES - 1
+    )
     return Message(kind=kind, title=title, body=body, seal=night.seal)
 
 
@@ -246,7 +255,7 @@ def _place(key: Key, *, with_model: bool = True) -> str:
     return " / ".join(safe(part) for part in parts if part)
 
 
-def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str]) -> list[str]:
+def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str], runbook: str | None) -> list[str]:
     run = night.audit_run_id[:ID]
     places = [shown(night.report)] if night.report else []
     if groups and (base := groups[0][0].compare_with):
@@ -254,7 +263,8 @@ def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str
     if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")
     first, *others = places or [f"promptaudit report {run}"]
-    return [f"Look: {first}", *(f"      {place}" for place in others)]
+    what_to_do = [] if runbook is None else [f"Runbook: {runbook}"]
+    return [f"Look: {first}", *(f"      {place}" for place in others), *what_to_do]
 
 
 def _fitted(blocks: Sequence[_Block], last: Sequence[str], n_lines: int) -> str:

@@ -148,7 +148,8 @@ def _led(word: str, original: Path, copy: Path) -> str:
 
 def environment(names: Iterable[str]) -> dict[str, str]:
     """Builds the environment of a command whose card names these variables."""
-    given = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ and is_given(name)}
+    known = {name: os.environ[name] for name in (*BASE, *names) if name in os.environ}
+    given = {name: value for name, value in known.items() if is_given(name, value)}
     folders = [folder for folder in given.pop("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
     python = dict(zip(PYTHON, ("1", str(bytecode_folder())), strict=True))
     return {"PATH": os.pathsep.join(folders)} | given | python

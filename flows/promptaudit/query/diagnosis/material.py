@@ -88,7 +88,7 @@ class Material:
         return "prompt" if self.has_other_kinds else "wording"
 
     def is_hidden(self, task_id: str) -> bool:
-        """Tells whether nothing of a task's texts may be shown."""
+        """Checks whether nothing of a task's texts may be shown."""
         return self.texts.of(task_id) == "none"
 
     def shown(self, task_id: str, text: str | None) -> str | None:

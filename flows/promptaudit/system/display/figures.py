@@ -156,7 +156,7 @@ def share_interval(low: float | None, high: float | None) -> str:
 
 def usd(value: float | None) -> str:
     """Formats an amount in USD, with more digits for small ones: what was paid is never printed as nothing."""
-    if value is None:
+    if finite(value) is None or value is None:
         return ABSENT
     if value == 0 or value >= 1:
         return f"${value:,.2f}"

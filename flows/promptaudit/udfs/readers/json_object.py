@@ -48,19 +48,22 @@ class Held(NamedTuple):
     end: int
 
 
+_MISSING = object()
+
+
 def values_of(text: str, path: str) -> list[Held]:
     """Lists the values of a field wherever a text has it, in order.
 
     `path` has dots between names, whose case is ignored.
 
-    Where no valid JSON object has the field, it is looked for by itself outside of them: models write single quotes,
-    names without quotes, comments and trailing commas, and some answers are cut off behind the field. Texts are strings,
-    numbers stay as they are written.
+    Where no valid JSON object has the field, not even as null, it is looked for by itself outside of them: models write
+    single quotes, names without quotes, comments and trailing commas, and some answers are cut off behind the field.
+    Texts are strings, numbers stay as they are written.
     """
     names = [canonical(name).casefold() for name in path.split(".")]
     found: list[Held] = []
     rest: list[str] = []
-    read_to = 0
+    read_to, has_field = 0, False
     for start, end in _spans(text):
         try:
             value = _DECODER.decode(text[start:end])
@@ -70,10 +73,11 @@ def values_of(text: str, path: str) -> list[Held]:
         read_to = end
         for name in names:
             fields = value if isinstance(value, dict) else {}
-            value = next((each for key, each in fields.items() if canonical(key).casefold() == name), None)
-        if value is not None:
+            value = next((each for key, each in fields.items() if canonical(key).casefold() == name), _MISSING)
+        has_field |= value is not _MISSING
+        if value is not None and value is not _MISSING:
             found.append(Held(value, start, end))
-    return found or _loose_values("".join((*rest, text[read_to:])).translate(_QUOTES), names)
+    return found if has_field else _loose_values("".join((*rest, text[read_to:])).translate(_QUOTES), names)
 
 
 _QUOTES = str.maketrans("\u201c\u201d\u201e", '"""')
