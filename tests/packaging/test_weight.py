@@ -45,8 +45,9 @@ ROOT = Path(__file__).parents[2]
 # schemas that the command `schema` printed (cli is lighter by more); marts, and a file of SQL dbt/macros, for `ref` and `source`
 # of dbt's own and models that other projects put hooks on; python for a chart of the page's in the place of altair's;
 # ask for interrupts, each of which is heard whenever it comes. system for the one printer of results, by which nine rooms are
-# lighter; page for the fold of all figures; engines, for logins in addresses that no process is given; udfs/readers for an object
-# without the field; gate for the runbook that a message names. Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
+# lighter; page for the fold of all figures; engines, for logins in addresses that no process is given; udfs/readers for an
+# object without the field; gate for the runbook that a message names. Tests: what they test shrank by 1,400 lines, and twelve
+# old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (258, 16),
@@ -74,8 +75,8 @@ MOST = {
     "python": (883, 7),
     "query": (1962, 24),
     "registry": (4283, 36),
-    "report": (7804, 61),
-    "system": (1930, 29),
+    "report": (7806, 61),
+    "system": (1933, 29),
     "trial": (994, 10),
     "udfs": (1159, 17),
     "udfs/designs": (202, 5),
@@ -87,7 +88,7 @@ MOST = {
     "udfs/scoring": (1744, 18),
     "udfs/stability": (1107, 10),
     "udfs/templates": (458, 5),
-    "warehouse": (1763, 18),
+    "warehouse": (1765, 18),
 }
 MOST_COUNTED = {
     "fields of cards": 233,

@@ -122,7 +122,8 @@ def test_the_page_is_complete_closed_and_accessible(name: str, request: pytest.F
     assert set(ids) == PAGES[name] | {"answers-packed", "figures"}
     # sections that the first screen does not lead to stand together in a fold
     folded = run.html.partition('id="figures">')[2].partition('id="format_gate">')[0]
-    assert {"prompt_variants", "samples", "costs"} & set(re.findall(r'class="inside" id="(\w+)"', folded)) == {"costs"}
+    led_to = {"prompt_variants", "samples", "run_changes", "answer_formats", "wording_choices"}
+    assert {*led_to, "costs"} & set(re.findall(r'class="inside" id="(\w+)"', folded)) == {"costs"}
     assert len(ids) == len(set(ids))
     policy = next(v for t, a, v in seen.attributes if t == "meta" and a == "content" and "default-src" in v)
     assert policy == (

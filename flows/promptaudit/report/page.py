@@ -31,8 +31,10 @@ MOST_CAUSES = 5
 LOOKED_AT = ("prompt_variants", "sensitivity", "sensitivity_by_class", "nights")
 """The sections whose findings stand on the first screen: wordings, samples, classes, nights.
 
-Those beside them, and beside what the first screen is about, stand together in a fold.
+All others but `LED_TO`, and what is worst, stand together in a fold.
 """
+LED_TO = ("run_changes", "answer_formats", "wording_choices")
+"""The sections that headings of the first screen link to: what changed, readers that differ, a better wording."""
 SECTION_OF = {
     "sensitivity": "sensitivity",
     "accuracy_std_corrected": "scoring",
@@ -100,7 +102,8 @@ def _rendered(
     is_first = part is None or part.place == 1
     others = content.others if is_first else content.measured
     # those that the first screen leads to stand by themselves
-    aside = [section for section in others if is_first and section.anchor not in LOOKED_AT]
+    led_to = {*LOOKED_AT, *LED_TO, _section_of(data.summary.worst)}
+    aside = [section for section in others if is_first and section.anchor not in led_to]
     shown = [section for section in others if section not in aside]
     return rendered(
         TEMPLATE,

@@ -118,13 +118,15 @@ def resolve_id(warehouse: Warehouse, text: str | None) -> str:
 def chosen(rows: Sequence[Kind], why: str, **names: str | None) -> list[Kind]:
     """Picks the rows of the model, task and strategy that options name; None is all.
 
-    Raises UsageError with the nearest name, and with `why`, if no row has a name.
+    Raises UsageError with the nearest name, and with `why`, if no row has a name, or has it with those before.
     """
-    kept = list(rows)
+    kept, given = list(rows), ""
     for option, name in names.items():
         own = attrgetter(option if option == "strategy" else f"{option}_id")
-        refuse_unknown(f"--{option}", name, {own(row) for row in kept}, why)
+        refuse_unknown(f"--{option}", name, {own(row) for row in rows}, why)
+        refuse_unknown(f"--{option}", name, {own(row) for row in kept}, f"{why}{given}")
         kept = [row for row in kept if name in (None, own(row))]
+        given += "" if name is None else f" under --{option} {name[:80]}"
     return kept
 
 

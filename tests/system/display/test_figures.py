@@ -98,10 +98,12 @@ def test_figures() -> None:
     assert ranged(0.5, 0.4, 0.6) == "0.500 [0.400, 0.600]"
     assert ranged(0.5, None, None) == "0.500"
     assert [percent(rate) for rate in (None, 0, 0.0003, 0.0107, 1)] == ["–", "0 %", "< 0.1 %", "1.1 %", "100 %"]
-    assert [usd(amount) for amount in (None, 0, 0.0000312, 0.00123, 1234.5)] == [
+    assert [usd(amount) for amount in (None, math.nan, 0, 0.0000312, 0.00012, 0.00123, 1234.5)] == [
+        "–",
         "–",
         "$0.00",
         "$0.000031",
+        "$0.0001",
         "$0.0012",
         "$1,234.50",
     ]

@@ -54,8 +54,10 @@ def paragraph(text: str, limit: int = LONG) -> list[str]:
 
 
 def finite(value: float | None) -> float | None:
-    """Turns a figure into a plain number. None for NULL, NaN and infinity."""
-    return float(value) if value is not None and math.isfinite(value) else None
+    """Turns a figure into a plain number; a count stays whole. None for NULL, NaN and infinity."""
+    if value is None or not math.isfinite(value):
+        return None
+    return value if isinstance(value, int) else float(value)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -160,7 +162,8 @@ def usd(value: float | None) -> str:
         return ABSENT
     if value == 0 or value >= 1:
         return f"${value:,.2f}"
-    return f"${value:.{max(4, 1 - math.floor(math.log10(abs(value))))}f}"
+    digits = 4 if abs(value) >= 0.0001 else 1 - math.floor(math.log10(abs(value)))  # noqa: PLR2004 - four digits show it
+    return f"${value:.{digits}f}"
 
 
 def milliseconds(value: float | None) -> str:
