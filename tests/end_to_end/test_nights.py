@@ -183,7 +183,7 @@ def test_accepting_ends_an_alarm_and_the_gate_passes(week: Week) -> None:
     assert worst.out.count("the provider changed the model") == 1
     unknown = promptaudit(folder, "accept", run, "--reason", "the new model stays", "--model", "ap")
     assert unknown.code == 2
-    assert "--model ap: none of that name" in unknown.err
+    assert f"--model ap: run {run} has none of that name" in unknown.err
     ended = promptaudit(folder, "accept", run, "--reason", "the new model stays")
     assert ended.code == 0, ended.err
     assert "the new normal: the new model stays" in ended.out
