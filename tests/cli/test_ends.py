@@ -24,7 +24,10 @@ except SystemExit:
 
 @pytest.fixture(autouse=True)
 def _handlers_as_before() -> Iterator[None]:
-    before = {how: signal.getsignal(how) for how in (signal.SIGTERM, signal.SIGHUP)}
+    before = {how: signal.getsignal(how) for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    # a program that a shell put in the background has them ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     for how, handler in before.items():
         signal.signal(how, handler)

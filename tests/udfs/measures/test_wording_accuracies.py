@@ -113,7 +113,7 @@ def test_the_gap_of_the_least_accurate_wording_by_hand() -> None:
         assert (gap_to_others(known.accuracy.tolist(), known.shrunk.tolist(), 60).low > 0) == is_found
 
 
-@pytest.mark.parametrize(("spread", "n_told"), [(0, range(4)), (0.6, range(25, 75))])
+@pytest.mark.parametrize(("spread", "n_found"), [(0, range(4)), (0.6, range(25, 75))])
 def test_the_gap_holds_the_truth_and_none_is_told_where_wordings_are_equal(spread: float, n_found: range) -> None:
     rng = np.random.default_rng(11)
     effects = spread * np.linspace(-1.6, 1.6, 12)
