@@ -39,7 +39,7 @@ SAID = "quokka7731"  # in every completion
 REFUSED = "does not exist or you do not have access"  # of the provider's error
 N_SAMPLES, N_VARIANTS, CONNECTIONS = 40, 4, 4
 N_CELLS = N_SAMPLES * N_VARIANTS
-LIMITS = ("warehouse", "provider-127-0-0-1")
+LIMITS = ("provider-127-0-0-1",)
 NIGHTS = f"""
     select audit_run_id, (select count(*) from raw.nights where nights.audit_run_id = audit_runs.audit_run_id) as n_steps,
         count(*), count(distinct (prompt_variant_id, sample_id, repetition))

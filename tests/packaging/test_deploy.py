@@ -17,7 +17,7 @@ from tests.support.webhook_server import RunningWebhooks, running_webhooks
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 CARD = """\
-served: {tasks: [question_type], models: [served], schedule: "30 1 * * *"}
+served: {tasks: [own], models: [served], schedule: "30 1 * * *"}
 """
 OPERATORS: dict[str, Any] = {"working_dir": "/srv", "env": {"SERVED_KEY": "{{ prefect.blocks.secret.served }}"}}
 BLOCK = """\
@@ -26,23 +26,47 @@ CustomWebhookNotificationBlock(
     name="oncall", url="URL", allow_private_urls=True, json_data={"title": "{{subject}}", "text": "{{body}}"}
 ).save("oncall")
 """
+NIGHT = """
+import sys
+from prefect import flow
+from promptaudit.nightly import limits
+from promptaudit.nightly.artifacts import Bar
+
+limits.FREE_AGAIN_S, limits.POLL_S = 2.0, 0.2
+
+@flow(flow_run_name="{name}", persist_result=False)
+def nightly(name):
+    with limits.hold_limits(["provider-openai"], Bar(print, print)):
+        print("asks", flush=True)
+        sys.stdin.readline()
+
+nightly(sys.argv[1])
+"""
+MEMORY = "prefect.server.concurrency.lease_storage.memory"  # Prefect's default, which a restart empties
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     """Prefect's server on SQLite, asking for the auth string."""
     soon = {f"PREFECT_SERVER_SERVICES_LATE_RUNS_{name}_SECONDS": "1" for name in ("AFTER", "LOOP")}
-    with running_prefect(tmp_path_factory.mktemp("prefect"), **soon) as started:
+    home = tmp_path_factory.mktemp("prefect")
+    with running_prefect(home, PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE=MEMORY, **soon) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with cards of an audit that a GPU serves."""
+    """A folder with cards of an audit of its own data that a GPU serves."""
     folder = tmp_path_factory.mktemp("registry")
     (folder / "registry/audits").mkdir(parents=True)
     (folder / "registry/audits/served.yml").write_text(CARD)
     (folder / "registry/models").mkdir()
+    (folder / "registry/tasks").mkdir()
+    (folder / "registry/own.csv").write_text("id,text,kind\n1,Is it?,yes\n2,Was it?,no\n")
+    (folder / "registry/tasks/own.yml").write_text(
+        "own: {kind: classification, labels: [yes, no], instruction: Answer., output_format: Reply yes or no.,\n"
+        "  data: {path: own.csv, id: id, input: text, gold_label: kind}}\n"
+    )
     (folder / "registry/models/served.yml").write_text(
         "served: {engine: vllm_server, model: some/model, price: free}\n"
     )
@@ -88,7 +112,7 @@ def test_deploying_twice_leaves_each_thing_once(deployed: PrefectServer) -> None
     assert pools == {"api": ("process", None), "gpu": ("process", 1)}
     limits = {each["name"]: each["limit"] for each in deployed.ask("/v2/concurrency_limits/filter", {})}
     named = {name: limit for name, limit in limits.items() if not name.startswith("deployment:")}
-    assert named == {"warehouse": 1, "provider-openai": 1, "gpu-0": 2}
+    assert named == {"provider-openai": 1, "gpu-0": 2}
     (automation,) = deployed.ask("/automations/filter", {})
     assert automation["trigger"]["after"] == ["prefect.flow-run.heartbeat"]
     assert automation["actions"][0]["state"] == "CRASHED"
@@ -147,6 +171,55 @@ def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_
     deployed.run(*deploy, cwd=registry)
     assert automations_of(deployed) == {}
     deployed.ask(f"/deployments/{found['id']}", method="DELETE")
+
+
+def test_a_limit_that_a_restarted_server_forgot_to_free_is_named_and_keeps_no_night_waiting(
+    deployed: PrefectServer, tmp_path: Path
+) -> None:
+    begun: list[subprocess.Popen[str]] = []
+
+    def begin(name: str) -> subprocess.Popen[str]:
+        line = [sys.executable, "-P", "-c", NIGHT, name]
+        quiet = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PYTHONUNBUFFERED": "1"}
+        begun.append(
+            subprocess.Popen(
+                line,
+                cwd=tmp_path,
+                env=deployed.environment | quiet,
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=(tmp_path / "log").open("a"),
+            )
+        )
+        return begun[-1]
+
+    def line_of(night: subprocess.Popen[str]) -> str:
+        assert night.stdout is not None
+        return night.stdout.readline().strip()
+
+    try:
+        first = begin("first")
+        assert line_of(first) == "asks"
+        deployed.kill()
+        deployed.start()
+        second = begin("second")
+        assert line_of(second) == "waiting for provider-openai, which first holds"
+        first.communicate("")
+        assert line_of(second).startswith("waiting for provider-openai, which no night holds; ")
+        assert line_of(second).startswith("provider-openai stays taken, though no night holds it: ")
+        assert line_of(second) == "asks"
+        deployed.run(BIN / "prefect", "gcl", "update", "provider-openai", "--active-slots", "0", cwd=tmp_path)
+        third = begin("third")  # the second one holds no place, and its tag alone keeps nobody waiting
+        assert line_of(third) == "asks"
+        for night in (second, third):
+            night.communicate("")
+        found = deployed.ask("/v2/concurrency_limits/provider-openai")
+        assert found["active_slots"] == 0
+        assert [run["tags"] for run in deployed.runs() if run["name"] in ("first", "second", "third")] == [[], [], []]
+    finally:
+        for night in begun:
+            night.kill()
 
 
 def test_every_command_of_prefects_in_a_runbook_exists_with_its_options() -> None:

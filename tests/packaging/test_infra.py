@@ -20,6 +20,7 @@ import yaml
 from promptaudit.cli import app, hoisted
 from promptaudit.gate.alerts.message import RUNBOOK_OF
 from promptaudit.nightly.deployments import POOLS
+from promptaudit.nightly.flow import OUTCOMES
 from promptaudit.system.settings import SILENT, Settings
 from tests.support.shell import promptaudit
 
@@ -32,6 +33,26 @@ WORKFLOW = yaml.safe_load((INFRA / "examples" / "github-actions.yml").read_text(
 ACTION = yaml.safe_load((INFRA / "examples" / "action.yml").read_text(encoding="utf-8"))
 RUNBOOKS = sorted((INFRA / "runbooks").glob("*.md"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+# ---------------------------------------------------------------- kubernetes.yml
+def test_a_cron_job_is_closed_in_and_begins_no_night_again_that_has_an_exit_code() -> None:
+    volume, cron = yaml.safe_load_all((INFRA / "examples/kubernetes.yml").read_text(encoding="utf-8"))
+    job = cron["spec"]["jobTemplate"]["spec"]
+    pod = job["template"]["spec"]
+    (container,) = pod["containers"]
+    assert cron["spec"]["concurrencyPolicy"] == "Forbid"
+    ended = job["podFailurePolicy"]["rules"][0]["onExitCodes"]
+    assert ended == {"containerName": container["name"], "operator": "In", "values": sorted({*OUTCOMES, 2})}
+    assert pod["securityContext"]["runAsUser"] == 10001
+    assert "useradd --uid 10001" in (INFRA / "Dockerfile").read_text(encoding="utf-8")
+    closed = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    assert container["securityContext"] == closed
+    assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
+    assert pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == volume["metadata"]["name"]
+    assert container["image"].endswith(f":{VERSION}")
+    settings = {each["name"] for each in container["env"]}
+    assert settings <= {f"PROMPTAUDIT_{name.upper()}" for name in Settings.model_fields}
 
 
 # ---------------------------------------------------------------- compose.yaml

@@ -46,7 +46,8 @@ ROOT = Path(__file__).parents[2]
 # of dbt's own and models that other projects put hooks on; python for a chart of the page's in the place of altair's;
 # ask for interrupts, each of which is heard whenever it comes. system for the one printer of results, by which nine rooms are
 # lighter; page for the fold of all figures; engines, for logins in addresses that no process is given; udfs/readers for an
-# object without the field; gate for the runbook that a message names. Tests: what they test shrank by 1,400 lines, and twelve
+# object without the field; gate for the runbook that a message names. nightly, with a line each of cli and
+# system, for waiting: who holds a limit is said, and what a restarted server forgot keeps no night. Tests: what they test shrank by 1,400 lines, and twelve
 # old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),
@@ -59,7 +60,7 @@ MOST = {
     "ask": (3272, 32),
     "audit": (1696, 15),
     "cards": (2279, 25),
-    "cli": (1382, 10),
+    "cli": (1383, 10),
     "engines": (3986, 63),
     "evidence": (1620, 18),
     "exchange": (4962, 41),
@@ -68,7 +69,7 @@ MOST = {
     "infra": (553, 6),
     "lineage": (891, 13),
     "marts": (1378, 19),
-    "nightly": (1486, 13),
+    "nightly": (1567, 13),
     "page flows": (1228, 14),
     "plan": (1616, 13),
     "prompts": (2013, 31),
@@ -76,7 +77,7 @@ MOST = {
     "query": (1962, 24),
     "registry": (4283, 36),
     "report": (7806, 61),
-    "system": (1933, 29),
+    "system": (1940, 29),
     "trial": (994, 10),
     "udfs": (1159, 17),
     "udfs/designs": (202, 5),

@@ -33,6 +33,12 @@ def test_what_hangs_is_interrupted_and_says_why() -> None:
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_what_was_waited_for_before_is_part_of_the_time() -> None:
+    said = "the night took longer than 1 h and was stopped"
+    with pytest.raises(MeasureError, match=said), at_most(timedelta(hours=1), "the night", spent_s=3599.9):
+        time.sleep(60)
+
+
 def test_what_ends_in_time_ends_as_it_would() -> None:
     with at_most(timedelta(hours=1), "the night"):
         pass

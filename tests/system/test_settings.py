@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prefect.settings import PREFECT_SERVER_ALLOW_EPHEMERAL_MODE, temporary_settings
@@ -51,8 +52,18 @@ def test_a_budget_of_the_environment_stops_the_flows_of_an_audit_and_of_a_night(
     monkeypatch.setattr(prefect_server, "events_sent", nullcontext)  # to a server
     monkeypatch.setattr(flow, "hold_limits", lambda *_: nullcontext())  # places of a server
     monkeypatch.setattr(flow, "get_run_logger", logging.getLogger)
+    night_of, waits = flow.night, []
+
+    def seen(settings: Settings, *given: Any, **named: Any) -> Any:
+        waits.append(settings.lock_wait_s)
+        return night_of(settings, *given, **named)
+
+    monkeypatch.setattr(flow, "night", seen)
     with temporary_settings({PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
         stopped, later, night = flow.audit.fn("small"), flow.audit.fn("small", max_requests=4), flow.nightly.fn("small")
+        monkeypatch.setenv("PROMPTAUDIT_LOCK_WAIT_S", "5")
+        flow.nightly.fn("small")
+    assert waits == [24 * 3600, 5]  # of the warehouse: as long as the night may last, or what is said
     assert stopped.is_failed()
     assert night.name == "Budget reached"
     assert "the budget is 4" in later.message

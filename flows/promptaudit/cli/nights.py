@@ -139,12 +139,13 @@ def deploy(
         from promptaudit.nightly.deployments import deploy as deploy_audits
         from promptaudit.nightly.deployments import project_of, write_project
     names = audits or ["nightly"]
+    project = project_of(registry, names)  # here, where the paths of cards and data hold
     if output is not None:
-        write_project(registry, names, output)
-        show(project_of(registry, names), [f"written   {output}"])
+        write_project(project, output)
+        show(project, [f"written   {output}"])
         return
     with apart():
-        deployment = deploy_audits(registry, names)
+        deployment = deploy_audits(registry, names, project)
     show(deployment, deployment.lines())
 
 

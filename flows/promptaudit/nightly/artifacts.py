@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from promptaudit.nightly.after_run import NightResult
 from promptaudit.registry.mart_columns import compact_measures
 from promptaudit.report.terminal.scorecard import scorecard_rows
 from promptaudit.system.display.figures import shown
-from promptaudit.system.display.progress import Progress
+from promptaudit.system.display.progress import Progress, visible
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
@@ -57,6 +58,19 @@ class Bar(Progress):
         self.heard(text)
         self._n_steps += 1
         self._move(100 * min(self._n_steps, STEPS - 1) / STEPS)
+
+    def log(self, text: str) -> None:
+        """Logs a line in our own words."""
+        self._info(text)
+
+    def log_warning(self, text: str) -> None:
+        """Logs a warning in our own words."""
+        self._warning(text)
+
+    def wait(self, text: str) -> None:
+        """Logs that the night waits, and writes for what to the worker's own output."""
+        self._info("waiting for the warehouse; the worker's output says who holds it")
+        sys.stderr.write(f"{visible(text)}\n")
 
     def warn(self, text: str) -> None:
         """Logs that there is a warning, and writes the warning itself to the worker's own output."""

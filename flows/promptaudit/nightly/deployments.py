@@ -70,7 +70,8 @@ class Deployment:
             if each["schedules"]:
                 when = f"on '{each['schedules'][0]['cron']}' (UTC)"
             yield f"deployed  nightly/{each['name']} to pool '{each['work_pool']['name']}', {when}"
-        yield f"limits    {', '.join(self.limits)}: one at a time each"
+        if self.limits:
+            yield f"limits    {', '.join(self.limits)}: one at a time each"
         yield from (f"automated {name.removeprefix('promptaudit: ')}" for name in self.automations)
         yield f"server    {self.url}"
 
@@ -121,13 +122,13 @@ def server_url() -> str:
     return url
 
 
-def write_project(registry: Registry, audit_ids: list[str], path: Path) -> Path:
-    """Writes the audits' deployments to `path` as a prefect.yaml, and deploys nothing."""
-    return write_text(HEADER + _yaml(project_of(registry, audit_ids)), path, SHARED)
+def write_project(project: dict[str, Any], path: Path) -> Path:
+    """Writes what `project_of` describes to `path` as a prefect.yaml, and deploys nothing."""
+    return write_text(HEADER + _yaml(project), path, SHARED)
 
 
-def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
-    """Makes what the audits' nights need on the server of PREFECT_API_URL.
+def deploy(registry: Registry, audit_ids: list[str], project: dict[str, Any]) -> Deployment:
+    """Makes what the audits' nights need on the server of PREFECT_API_URL; `project` is what `project_of` describes.
 
     What differs from the cards is changed, but pools, limits and job variables that are there stay as an operator has
     set them; the automations are set anew.
@@ -136,7 +137,6 @@ def deploy(registry: Registry, audit_ids: list[str]) -> Deployment:
         UsageError: no server is named, it does not take something, or it lacks a notification block or work pool that a
             card names.
     """
-    project = project_of(registry, audit_ids)
     url = server_url()
     limits = sorted({name for audit_id in audit_ids for name in limits_of(registry, audit_id)})
     with _server() as client:

@@ -27,7 +27,7 @@ from promptaudit.nightly.after_run import Steps
 from promptaudit.nightly.artifacts import Bar, show_artifacts
 from promptaudit.nightly.limits import hold_limits, limits_of
 from promptaudit.nightly.night import night
-from promptaudit.nightly.tonight import is_missed
+from promptaudit.nightly.tonight import is_missed, longest
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import PromptauditError
 from promptaudit.system.display.progress import Progress
@@ -78,9 +78,13 @@ def _night_of(settings: Settings, audit_id: str, bar: Bar, *, new: bool) -> Stat
     if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
         message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
         return Failed(name="Missed", message=message)
-    with hold_limits(limits, bar):
-        load, steps = partial(registry_of, settings), tasks_of(Warehouse(settings.warehouse))
-        result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps)
+    if (
+        card is not None and "lock_wait_s" not in settings.model_fields_set
+    ):  # other nights of the warehouse may be due, too
+        settings = settings.model_copy(update={"lock_wait_s": longest(card, scheduled_at).total_seconds()})
+    load, steps = partial(registry_of, settings), tasks_of(Warehouse(settings.warehouse))
+    places = partial(hold_limits, limits, bar)
+    result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps, places=places)
     show_artifacts(settings, result, bar)
     message = f"exit code {result.exit_code}: {result.check.headline}"
     if result.is_repeated:
@@ -116,7 +120,7 @@ def _card_and_limits(settings: Settings, audit_id: str) -> tuple[AuditCard | Non
         registry = registry_of(settings)
         return registry.audit(audit_id), limits_of(registry, audit_id)
     except PromptauditError:
-        return None, ["warehouse"]
+        return None, []
 
 
 def _scheduled_at() -> datetime | None:

@@ -1,26 +1,40 @@
-"""Holds the named limits of Prefect for a night: the warehouse, each provider, each GPU."""
+"""Holds the named limits of Prefect for a night: each provider, each GPU. The warehouse has a lock of its own."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
+import httpx
+from prefect import get_client
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.objects import FlowRun
 from prefect.concurrency.sync import concurrency
+from prefect.runtime import flow_run
 
 from promptaudit.engines.openai_api.addresses import base_urls
 from promptaudit.nightly.artifacts import Bar, key_of
 from promptaudit.registry.registry import Registry
 
 LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect allows; its own default is 300
+FREE_AGAIN_S, POLL_S = 90.0, 5.0  # by then the server has noticed that a lease is over; how often it is asked
+HOLDS = "holds "  # begins the tags of a flow run that name what it holds
 
 
 @contextlib.contextmanager
-def hold_limits(limits: list[str], bar: Bar) -> Iterator[None]:
-    """Holds the named limits for the block, as far as the server has them. While it is away a night goes on without."""
-    places = concurrency(limits, lease_duration=LEASE_S, strict=False)
+def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
+    """Waits for the named limits, as far as the server has them, and holds them for the block.
+
+    A line says what is waited for and which nights hold it. A limit that stays taken while no night holds it does not
+    keep this one: a server that was restarted may have forgotten who held it. While the server is away a night goes on
+    without limits.
+    """
     with contextlib.ExitStack() as stack:
-        bar.show(lambda: stack.enter_context(places))
+        if limits:
+            bar.show(lambda: _take(stack, limits, bar))
         try:
             yield
         finally:
@@ -28,9 +42,80 @@ def hold_limits(limits: list[str], bar: Bar) -> Iterator[None]:
             bar.show(stack.close)
 
 
+def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> None:
+    said, unheld_since = "", time.monotonic()
+    with get_client(sync_client=True) as client:
+        _tag(client, ())
+        while True:
+            with contextlib.suppress(_Taken):
+                stack.enter_context(_places(limits))
+                break
+            taken, holders = " and ".join(_full(client, limits)), ", ".join(_holders(client, limits))
+            unheld_since = time.monotonic() if holders else unheld_since
+            if time.monotonic() - unheld_since > FREE_AGAIN_S:
+                bar.log_warning(
+                    f"{taken} stays taken, though no night holds it: Prefect's server was restarted and forgot who did. "
+                    f"This night goes on without; `prefect gcl update NAME --active-slots 0` frees a limit"
+                )
+                break
+            line = f"waiting for {taken}, " + (
+                f"which {holders} holds"
+                if holders
+                else f"which no night holds; what a killed one held is free in {LEASE_S} s"
+            )
+            if line != said:
+                bar.log(line)
+            said = line
+            time.sleep(POLL_S)
+        _tag(client, limits)
+    stack.callback(_untag)
+
+
+class _Taken(Exception):
+    """Says that a limit has no place left."""
+
+
+@contextlib.contextmanager
+def _places(limits: Sequence[str]) -> Iterator[None]:
+    places = concurrency([*limits], lease_duration=LEASE_S, strict=False, max_retries=0)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(places)
+        except Exception as error:
+            cause = error.__cause__
+            if isinstance(cause, httpx.HTTPStatusError) and cause.response.status_code == httpx.codes.LOCKED:
+                raise _Taken from None
+            raise
+        yield
+
+
+def _full(client: SyncPrefectClient, limits: Sequence[str]) -> list[str]:
+    found = {each.name: each for each in client.read_global_concurrency_limits(limit=200)}
+    return [name for name in limits if name in found and found[name].active_slots >= found[name].limit] or [*limits]
+
+
+def _holders(client: SyncPrefectClient, limits: Sequence[str]) -> list[str]:
+    running = {"state": {"type": {"any_": ["RUNNING"]}}, "tags": {"any_": [f"{HOLDS}{name}" for name in limits]}}
+    runs: list[FlowRun] = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running))
+    return sorted(run.name for run in runs)
+
+
+def _tag(client: SyncPrefectClient, limits: Sequence[str]) -> None:
+    # Prefect's leases do not outlive a restart of its server, and tags of a flow run do
+    run = client.read_flow_run(flow_run.id)
+    tags = [*(tag for tag in run.tags if not tag.startswith(HOLDS)), *(f"{HOLDS}{name}" for name in limits)]
+    if set(tags) != set(run.tags):
+        client.update_flow_run(run.id, tags=tags)
+
+
+def _untag() -> None:
+    with get_client(sync_client=True) as client:
+        _tag(client, ())
+
+
 def limits_of(registry: Registry, audit_id: str) -> list[str]:
-    """Names the limits of a night: the warehouse, each provider, each GPU. Raises CardError."""
-    names = {"warehouse"}
+    """Names the limits of a night: each provider, each GPU. Raises CardError."""
+    names = set()
     cards = [registry.model(model_id) for model_id in registry.models_of(audit_id)]
     for card in cards:
         if card.is_by_vllm or card.starts_server:

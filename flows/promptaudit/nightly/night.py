@@ -13,7 +13,9 @@ A night is begun with its run and finished once its message, if any, is sent. Wh
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
 from promptaudit.audit.rebuild import rebuild_runs
@@ -48,9 +50,11 @@ def night(
     new: bool = False,
     scheduled_at: datetime | None = None,
     steps: Steps = FUNCTIONS,
+    places: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> NightResult:
     """Runs a whole night of an audit; its exit code is the gate's. `steps` are taken after its run.
 
+    `places` waits for what it shares with other nights, and holds that. All waiting counts in the card's `max_duration`.
     `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None if a person did. `new`
     asks everything again, once: a flow run of Prefect that is retried goes on with the run that it began. The heartbeat
     is called when a run took place; an interrupted night goes on at its next start.
@@ -61,17 +65,19 @@ def night(
     """
     code: int | None = None
     began: list[str] = []
+    asked_at = time.monotonic()
     try:
         with (
             guarded(),
             Warehouse(settings.warehouse).hold(
-                settings.lock_wait_s, progress.say, what="night", by=f"the night of '{audit_id}'"
+                settings.lock_wait_s, progress.wait, what="night", by=f"the night of '{audit_id}'"
             ),
         ):
             try:
                 registry = load()
                 limit = longest(registry.audit(audit_id), scheduled_at)
-                with at_most(limit, f"the night of '{audit_id}'"):
+                waited_s = time.monotonic() - asked_at
+                with at_most(limit, f"the night of '{audit_id}'", spent_s=waited_s), places():
                     context = NightContext(
                         settings=settings,
                         card=registry.audit(audit_id),

@@ -18,8 +18,8 @@ GRACE_S = 300.0
 
 
 @contextlib.contextmanager
-def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[None]:
-    """Interrupts the main thread after `limit`, which then raises MeasureError naming `what`.
+def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S, spent_s: float = 0.0) -> Iterator[None]:
+    """Interrupts the main thread after `limit`, of which `spent_s` seconds are over, and raises MeasureError naming `what`.
 
     A process that has not ended `grace_s` seconds later is ended with MeasureError's exit code, and the stacks of its
     threads go to stderr. Landed rows are kept, and `child_processes` ends the processes that it started. Work in
@@ -28,7 +28,7 @@ def at_most(limit: timedelta, what: str, grace_s: float = GRACE_S) -> Iterator[N
     message = (
         f"{what} took longer than {hours(limit)} and was stopped; what had landed is kept, and the next start goes on"
     )
-    watch = _Watch(limit.total_seconds(), grace_s, message)
+    watch = _Watch(limit.total_seconds() - spent_s, grace_s, message)
     with ended_by_sigterm():
         try:
             watch.start()

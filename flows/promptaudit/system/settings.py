@@ -86,7 +86,11 @@ class Settings(BaseModel):
     max_requests: int | None = Field(
         None, ge=0, description="how many requests a run may make, before that of the card"
     )
-    lock_wait_s: float = Field(60, ge=0, description="how long a locked warehouse is waited for")
+    lock_wait_s: float = Field(
+        60,
+        ge=0,
+        description="how long a locked warehouse is waited for; a deployed night waits while it may last",
+    )
     memory: ByteSize | None = Field(
         None,
         ge=2**27,

@@ -100,6 +100,10 @@ class Progress:
         if self.listener is not None:
             self.listener(text)
 
+    def wait(self, text: str) -> None:
+        """Prints what is waited for."""
+        self.say(text)
+
     def warn(self, text: str) -> None:
         """Prints one line that should not be missed."""
         sys.stderr.write(f"warning: {visible(text)}\n")
