@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 KEY = "sk-lineage-0123456789abcdef"
 SAID = "quokka7731"
 MODELS = ("harbour-small", "harbour-large-2025")
-PLACE = "duckdb://audit.duckdb"
+NAMESPACE = "test of us"
 Event = dict[str, Any]
 with_lineage = functools.partial(promptaudit, PROMPTAUDIT_LINEAGE="on")
 
@@ -46,6 +46,11 @@ class Sent:
     @property
     def warehouse(self) -> Path:
         return self.folder / "warehouse" / "audit.duckdb"
+
+    @property
+    def place(self) -> str:
+        """The namespace of its tables."""
+        return f"duckdb://test%20of%20us{self.warehouse}"
 
     def events(self) -> list[Event]:
         (file,) = (self.warehouse.parent / "lineage").iterdir()
@@ -66,6 +71,7 @@ def sent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sent]:
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / "answers.parquet")
     with running_webhooks() as server:
         to = {"OPENLINEAGE_URL": server.url("/"), "OPENLINEAGE_ENDPOINT": "ok/lineage", "OPENLINEAGE_API_KEY": KEY}
+        to |= {"OPENLINEAGE_NAMESPACE": NAMESPACE}
         with mock.patch.dict(os.environ, to):
             line = (
                 "import",
@@ -111,7 +117,7 @@ def test_what_starts_ends_once_and_is_part_of_its_run(sent: Sent) -> None:
             assert "parent" not in each["run"]["facets"]
         else:
             parent = each["run"]["facets"]["parent"]
-            assert (parent["job"]["namespace"], parent["job"]["name"]) == ("promptaudit", "run.colours")
+            assert (parent["job"]["namespace"], parent["job"]["name"]) == (NAMESPACE, "run.colours")
             assert parent["run"]["runId"] == run_id_of(sent.run)
     assert {tuple(found) for found in states.values()} == {("START", "COMPLETE")}
     assert run_id_of(sent.run) in states
@@ -128,7 +134,7 @@ def test_the_graph_of_the_events_is_dbts(sent: Sent) -> None:
     for each in sent.models():
         (output,) = each["outputs"]
         n_outputs.add(output["name"])
-        assert {dataset["namespace"] for dataset in (*each["inputs"], output)} == {PLACE}
+        assert {dataset["namespace"] for dataset in (*each["inputs"], output)} == {sent.place}
         drawn |= {(dataset["name"], output["name"]) for dataset in each["inputs"]}
     assert n_outputs == {names[key] for key in models}
     assert drawn == expected
@@ -169,7 +175,7 @@ def test_landing_and_publication(sent: Sent) -> None:
     ends = {each["job"]["name"]: each for each in sent.events() if each["eventType"] == "COMPLETE"}
     landing = ends["land.colours"]
     (file,) = landing["inputs"]
-    assert (file["namespace"], file["name"]) == ("file", "answers.parquet")
+    assert (file["namespace"], file["name"]) == ("file://test%20of%20us", "answers.parquet")
     sha256 = hashlib.sha256((sent.folder / "answers.parquet").read_bytes()).hexdigest()
     assert file["facets"]["version"]["datasetVersion"] == sha256
     with duckdb.connect(str(sent.warehouse), read_only=True) as con:
@@ -184,14 +190,22 @@ def test_landing_and_publication(sent: Sent) -> None:
         "audit.raw.format_checks",
         "audit.raw.format_validations",
     ]
-    written = {each["name"] for each in ends["publish.colours"]["outputs"]}
-    assert {"published/audit.duckdb", "published/marts/rpt_audit", "published/marts/fct_p_tau"} <= written
-    assert all((sent.warehouse.parent / name).exists() for name in written)
+    written = {Path(each["name"]): each for each in ends["publish.colours"]["outputs"]}
+    published = sent.warehouse.parent / "published"
+    assert {published / "audit.duckdb", published / "marts/rpt_audit", published / "marts/fct_p_tau"} <= set(written)
+    assert all(path.exists() for path in written)
+    assert {each["namespace"] for each in written.values()} == {"file://test%20of%20us"}
+    facets = written[published / "marts/fct_p_tau"]["facets"]
+    fields = facets["columnLineage"]["fields"]
+    assert sorted(fields) == sorted(each["name"] for each in facets["schema"]["fields"])
+    (source,) = fields["p_tau"]["inputFields"]
+    assert (source["namespace"], source["name"], source["field"]) == (sent.place, "audit.marts.fct_p_tau", "p_tau")
     assert "audit.marts.rpt_audit" in {each["name"] for each in ends["publish.colours"]["inputs"]}
 
 
-def test_no_text_no_key_and_no_path_of_this_machine(sent: Sent) -> None:
-    texts = [request.body.decode() for request in sent.server.requests]
+def test_no_text_no_key_and_no_path_but_those_of_what_is_made(sent: Sent) -> None:
+    made = (sent.place, str(sent.warehouse.parent / "published"))
+    texts = [request.body.decode().replace(made[0], "").replace(made[1], "") for request in sent.server.requests]
     instructions = ("Name the colour of the thing", "which colour is meant")
     for text in (SAID, KEY, *instructions, *TEXTS, str(sent.folder), str(sent.folder.parent), os.uname().nodename):
         assert not [found for found in texts if json.dumps(text)[1:-1] in found], text

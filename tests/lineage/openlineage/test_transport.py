@@ -12,7 +12,7 @@ import pytest
 from openlineage.client.event_v2 import RunState
 
 from promptaudit.lineage.openlineage.events import event
-from promptaudit.lineage.openlineage.names import asset_of, endpoints_of, file_of, namespace_of
+from promptaudit.lineage.openlineage.names import asset_of, endpoints_of, file_of, files, jobs, namespace_of
 from promptaudit.lineage.openlineage.transport import TIMEOUT_S, Sender, _Receiver
 from promptaudit.warehouse import Warehouse
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
@@ -145,9 +145,13 @@ def test_a_setting_that_makes_no_sense_is_said_once(
     assert sent(tmp_path)[1] == []
 
 
-def test_names_hold_no_path_and_no_credential() -> None:
-    warehouse = Path("/srv/somebody/wáre house/my audit.duckdb")
-    assert namespace_of(Warehouse(warehouse)) == "duckdb://my%20audit.duckdb"
+def test_names_hold_the_warehouses_place_in_its_namespace_and_no_credential(monkeypatch: pytest.MonkeyPatch) -> None:
+    warehouse = Path("/srv/wáre house/my audit.duckdb")
+    assert namespace_of(Warehouse(warehouse)) == "duckdb:///srv/w%C3%A1re%20house/my%20audit.duckdb"
+    assert (jobs(), files()) == ("promptaudit", "file")
+    monkeypatch.setenv("OPENLINEAGE_NAMESPACE", "production/eu")
+    assert namespace_of(Warehouse(warehouse)) == "duckdb://production%2Feu/srv/w%C3%A1re%20house/my%20audit.duckdb"
+    assert (jobs(), files()) == ("production/eu", "file://production%2Feu")
     assert asset_of(Warehouse(warehouse), "raw", "models") == "duckdb://my_audit.duckdb/raw/models"
     assert endpoints_of("api.openai.com, user:hunter2@host:8000") == ["model://api.openai.com", "model://host:8000"]
     assert endpoints_of("https://host/v1?api_key=hunter2") == ["model://host/v1"]

@@ -1,8 +1,8 @@
 """Turns the artefacts of a build of dbt into OpenLineage events, by the integration that comes with OpenLineage.
 
 It provides the jobs, their inputs and outputs, schemas, descriptions, SQL and times. It does not provide the lineage of
-columns (its parser gives up on CTEs), tests (a job a model that writes nothing), and the profile, whose path would be
-the dataset's namespace.
+columns (its parser gives up on CTEs), tests (a job a model that writes nothing), and the profile, whose path is the
+dataset's namespace.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from openlineage.common.provider.dbt.processor import DbtArtifactProcessor  # ty
 from promptaudit.lineage.columns.derived import Derived
 from promptaudit.lineage.columns.project import Model
 from promptaudit.lineage.openlineage.events import PRODUCER, Types, sorted_by_time
-from promptaudit.lineage.openlineage.names import JOBS, dataset_of, namespace_of
+from promptaudit.lineage.openlineage.names import dataset_of, jobs, namespace_of
 from promptaudit.warehouse import Warehouse
 
 
@@ -35,7 +35,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
         models: Mapping[str, Model],
         parent: tuple[str, str] | None,
     ) -> None:
-        super().__init__(PRODUCER, JOBS, logger=logging.getLogger("openlineage"))
+        super().__init__(PRODUCER, jobs(), logger=logging.getLogger("openlineage"))
         self._warehouse, self._types, self._models = warehouse, types, models
         self._manifest = manifest
         built = [each for each in results["results"] if each["unique_id"].startswith("model.")]
@@ -45,7 +45,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
             nodes[each["unique_id"]].get("compiled_code"): nodes[each["unique_id"]]["name"] for each in built
         }
         if parent is not None:
-            self.dbt_run_metadata = ParentRunMetadata(run_id=parent[1], job_name=parent[0], job_namespace=JOBS)
+            self.dbt_run_metadata = ParentRunMetadata(run_id=parent[1], job_name=parent[0], job_namespace=jobs())
 
     def run_events(self) -> list[RunEvent]:
         """Makes a start of each model that was built, with its SQL, and an end, with the lineage of its columns.
@@ -66,7 +66,7 @@ class Build(DbtArtifactProcessor):  # type: ignore[misc]
         return sorted_by_time(events)
 
     def get_dbt_metadata(self) -> tuple[Any, Any, Any, Any]:
-        """Collects the artefacts, a profile without a path, and a catalog."""
+        """Collects the artefacts, a profile that has the namespace in the place of its path, and a catalog."""
         profile = {"type": "duckdb", "path": namespace_of(self._warehouse).removeprefix("duckdb://")}
         return self._manifest, self._results, profile, self._catalog()
 

@@ -9,10 +9,12 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState, set_producer
 from openlineage.client.facet_v2 import (
+    column_lineage_dataset,
     dataset_version_dataset,
     error_message_run,
     job_type_job,
@@ -22,7 +24,7 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from promptaudit.lineage.openlineage.names import JOBS, dataset_of, namespace_of
+from promptaudit.lineage.openlineage.names import dataset_of, files, jobs, namespace_of
 from promptaudit.warehouse import Warehouse
 
 PRODUCER = f"urn:promptaudit:{version('promptaudit')}"
@@ -63,7 +65,7 @@ def event(  # noqa: PLR0913 - what an event is made of
         eventType=state,
         eventTime=(at or datetime.now(UTC)).isoformat(),
         run=Run(runId=run_id, facets=facets),
-        job=Job(namespace=JOBS, name=job, facets={"jobType": of_kind}),
+        job=Job(namespace=jobs(), name=job, facets={"jobType": of_kind}),
         inputs=list(inputs),
         outputs=list(outputs),
         producer=PRODUCER,
@@ -72,7 +74,7 @@ def event(  # noqa: PLR0913 - what an event is made of
 
 def parent_of(job: str, run_id: str) -> parent_run.ParentRunFacet:
     """Makes the facet of the run that this one is part of."""
-    return parent_run.ParentRunFacet(run=parent_run.Run(runId=run_id), job=parent_run.Job(namespace=JOBS, name=job))
+    return parent_run.ParentRunFacet(run=parent_run.Run(runId=run_id), job=parent_run.Job(namespace=jobs(), name=job))
 
 
 def table_in(warehouse: Warehouse, schema: str, table: str, columns: Columns = ()) -> InputDataset:
@@ -96,9 +98,25 @@ def other_in(namespace: str, name: str, sha256: str | None = None) -> InputDatas
     return InputDataset(namespace, name, facets=facets)
 
 
-def file_out(name: str, columns: Columns = ()) -> OutputDataset:
-    """Describes a file that is written, by its path from the warehouse's folder."""
-    return OutputDataset("file", name, facets=_facets(columns))
+def file_out(path: Path) -> OutputDataset:
+    """Describes a file that is written, by its whole path."""
+    return OutputDataset(files(), path.absolute().as_posix())
+
+
+def mart_out(path: Path, warehouse: Warehouse, mart: str, columns: Columns) -> OutputDataset:
+    """Describes the Parquet files of a mart, whose columns are the mart's own."""
+    place, table = namespace_of(warehouse), dataset_of(warehouse, "marts", mart)
+    same = [column_lineage_dataset.Transformation(type="DIRECT", subtype="IDENTITY")]
+    fields = {
+        name: column_lineage_dataset.Fields(
+            inputFields=[
+                column_lineage_dataset.InputField(namespace=place, name=table, field=name, transformations=same)
+            ]
+        )
+        for name, _ in columns
+    }
+    lineage = {"columnLineage": column_lineage_dataset.ColumnLineageDatasetFacet(fields=fields)} if fields else {}
+    return OutputDataset(files(), path.absolute().as_posix(), facets=_facets(columns) | lineage)
 
 
 def _facets(columns: Columns) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Names datasets and jobs for receivers by the warehouse's file, never by a path of this machine."""
+"""Names datasets and jobs for receivers: by the place of the warehouse, in the namespace that the user gives."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import quote
@@ -9,13 +10,27 @@ from urllib.parse import quote
 from promptaudit.system.scrub import scrub
 from promptaudit.warehouse import Warehouse
 
-JOBS = "promptaudit"
-"""The namespace of every job."""
+
+def jobs() -> str:
+    """Reads the namespace of every job: OPENLINEAGE_NAMESPACE, else `promptaudit`."""
+    return os.environ.get("OPENLINEAGE_NAMESPACE") or "promptaudit"
 
 
 def namespace_of(warehouse: Warehouse) -> str:
-    """Names the warehouse by its file: `duckdb://audit.duckdb`."""
-    return f"duckdb://{quote(warehouse.path.name, safe='')}"
+    """Names the warehouse: `duckdb:///audits/warehouse/audit.duckdb`; `duckdb://production/audits/…` in a namespace.
+
+    Without OPENLINEAGE_NAMESPACE two machines that have a warehouse at the same place have the same datasets.
+    """
+    return f"duckdb://{_authority()}{quote(warehouse.path.absolute().as_posix())}"
+
+
+def files() -> str:
+    """Names the namespace of files: `file`, or `file://production`."""
+    return f"file://{_authority()}" if _authority() else "file"
+
+
+def _authority() -> str:
+    return quote(os.environ.get("OPENLINEAGE_NAMESPACE") or "", safe="")
 
 
 def dataset_of(warehouse: Warehouse, schema: str, table: str) -> str:

@@ -17,13 +17,14 @@ from promptaudit.lineage.openlineage.events import (
     Types,
     event,
     file_out,
+    mart_out,
     other_in,
     parent_of,
     run_id_of,
     table_in,
     table_out,
 )
-from promptaudit.lineage.openlineage.names import endpoints_of, file_of
+from promptaudit.lineage.openlineage.names import endpoints_of, file_of, files
 from promptaudit.lineage.openlineage.transport import Sender
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
@@ -121,13 +122,11 @@ def published(run: FollowedRun, audit_run_ids: Collection[str]) -> list[RunEvent
     """Makes the events of publication: from the marts into the published copy and the Parquet files of these runs."""
     warehouse, copy = run.warehouse, run.warehouse.published.path
     types = {name: columns for name, columns in types_of(warehouse).items() if name[0] == "marts"}
-    files = [
-        path for run in audit_run_ids for path in (warehouse.places.published / "marts").glob(f"*/audit_run_id={run}")
-    ]
-    marts = sorted({path.parent.name for path in files})
+    folder = warehouse.places.marts
+    marts = sorted({path.parent.name for run in audit_run_ids for path in folder.glob(f"*/audit_run_id={run}")})
     outputs = [
-        file_out(f"{copy.parent.name}/{copy.name}"),
-        *(file_out(f"{copy.parent.name}/marts/{mart}", types.get(("marts", mart), ())) for mart in marts),
+        file_out(copy),
+        *(mart_out(folder / mart, warehouse, mart, types.get(("marts", mart), ())) for mart in marts),
     ]
     return _part(run, "publish", [table_in(warehouse, *name) for name in types], outputs)
 
@@ -176,10 +175,10 @@ def _files(run: FollowedRun) -> list[InputDataset]:
     (row,) = run.warehouse.read("select source from raw.audit_runs where audit_run_id = $run", run=run.audit_run_id)
     imported = json.loads(row["source"] or "{}").get("files")  # the source of a trial has its base run instead
     if imported is not None:
-        return [other_in("file", file_of(file["name"]), file["sha256"]) for file in imported]
+        return [other_in(files(), file_of(file["name"]), file["sha256"]) for file in imported]
     query = "select distinct card->'data' as data from raw.tasks where audit_run_id = $run order by all"
     cards = [json.loads(row["data"] or "{}") for row in run.warehouse.read(query, run=run.audit_run_id)]
-    places = [("file", file_of(data["path"])) if data.get("path") else ("hub", data.get("hub")) for data in cards]
+    places = [(files(), file_of(data["path"])) if data.get("path") else ("hub", data.get("hub")) for data in cards]
     return [other_in(*place) for place in dict.fromkeys(places) if place[1]]
 
 
