@@ -47,7 +47,8 @@ ROOT = Path(__file__).parents[2]
 # ask for interrupts, each of which is heard whenever it comes. system for the one printer of results, by which nine rooms are
 # lighter; page for the fold of all figures; engines, for logins in addresses that no process is given; udfs/readers for an
 # object without the field; gate for the runbook that a message names. nightly, with a line each of cli and
-# system, for waiting: who holds a limit is said, and what a restarted server forgot keeps no night; lineage for the columns of files.
+# system, for waiting: who holds a limit is said, and what a restarted server forgot keeps no night;
+# lineage for the columns of files.
 # Tests: what they test shrank by 1,400 lines, and twelve
 # old faults that were put back went unnoticed.
 MOST = {
