@@ -10,7 +10,10 @@ from unittest import mock
 import pytest
 
 from promptaudit.audit import steps
+from promptaudit.registry.registry import read_registry
+from promptaudit.system.settings import Settings
 from promptaudit.trial.base_run import choose
+from promptaudit.trial.plan import TrialOptions, plan_trial
 from promptaudit.warehouse import Warehouse
 from tests.support.shell import promptaudit, sql
 
@@ -227,6 +230,15 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
         f"where audit_run_id = '{found['audit_run_id']}'",
     )
     assert rows == [{"strategy": "simple+tried", "output_format": f"{HINT} Reply with the label alone."}]
+    cards = read_registry([audited / "registry"])
+    settings = Settings(warehouse=audited / "warehouse/audit.duckdb")
+    trial = plan_trial(settings, cards, TrialOptions(audit="topics", on="all", edited=True, filler=None))
+    (n_samples,) = sql(
+        audited, f"select n_samples as n from marts.rpt_audit where audit_run_id = '{trial.base.audit_run_id}' limit 1"
+    )
+    assert (len(trial.base.samples), trial.asks_unchanged, trial.filler) == (n_samples["n"], True, None)
+    assert {each.strategy for each in trial.variants} == {"simple", "simple+tried"}
+    assert not [note for note in trial.notes if "without a control" in note]
     write_task(audited, "Reply with the label alone.")
 
 
@@ -239,7 +251,7 @@ def test_an_edited_card_is_tried_against_the_run_s(audited: Path) -> None:
         (("--add", "x", "--on", "group:9"), "finds 1 groups"),
         (
             ("--add", "x", "--on", "s0"),
-            "no such sample; worst:N, least_consistent:N, group:K, fresh:N or ids are wanted; nearest: s",
+            "no such sample; worst:N, least_consistent:N, group:K, fresh:N, all or ids are wanted; nearest: s",
         ),
         (("--add", "x", "--model", "weka"), "nearest: weak"),
         (("--add", "x", "--task", "topic"), "nearest: topics"),

@@ -105,6 +105,15 @@ def test_an_approval_needs_the_interval_within_the_bound(
     assert "release-4" in result.reason
 
 
+@pytest.mark.parametrize(("difference", "low", "code"), [(-0.04, -0.06, 1), (-0.015, -0.03, 3), (-0.01, -0.015, 0)])
+def test_what_regressed_by_the_bound_is_worse_however_wide_its_interval(
+    difference: float, low: float, code: int
+) -> None:
+    moved = {"difference": difference, "difference_low": low, "difference_high": -0.005, "n_alike_nights": 8}
+    result = approve(parse_approval("micro_f1"), comparison(row("micro_f1", "regressed", **moved)), "release-4")
+    assert EXIT_CODES[result.outcome] == code
+
+
 def test_a_measure_that_nobody_knows_names_the_option() -> None:
     with pytest.raises(
         UsageError, match=r"^UsageError: --no-worse micro_f2: no measure 'micro_f2'; nearest: micro_f1$"

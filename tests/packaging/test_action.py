@@ -12,28 +12,43 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.shell import environment, promptaudit
+from tests.support.shell import environment
 
 ACTION = yaml.safe_load((Path(__file__).parents[2] / "infra/examples/action.yml").read_text(encoding="utf-8"))
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
 CARD = """\
 mine:
-  tasks: [question_type]
+  tasks: [kinds]
   models: [lexical]
-  strategies: [simple]
+  strategies: [detail]
   rephrasing: {rephraser: rules, variants: 3}
   repetitions: {original: 1, variants: 1}
-  samples: {limit: 6}
   resamples: 100
-  gate: ["micro_f1 >= LEAST"]
+  gate: ["micro_f1 >= 0.9"]
 """
+TASK = """\
+kinds:
+  kind: classification
+  labels: {fruit: "APPLE", tool: "HAMMER"}
+  instruction: Say what kind of thing is meant.
+  output_format: Reply with the label alone.
+  reader: label_in_text
+  data: {path: kinds.csv, id: id, input: text, gold_label: kind}
+"""
+DESCRIPTIONS = ("apple, pear, plum", "hammer, saw, drill")
 RECORDER = """\
 #!/bin/sh
 echo "$*" >> "$CALLS"
+[ "$1" = pr ] && while [ $# -gt 1 ]; do shift; done && cat "$1" > "$CALLS.body"
+true
+"""
+SHIM = """\
+#!/bin/sh
+echo "$*" >> "$CALLS"
 case "$1" in
-  run) echo mine >> "$CALLS.nights" && cp registry/audits/mine.yml "$CALLS.$$.card" ;;
-  sql) cat "$CALLS.nights" ;;
-  check) exit "$GATE" ;;
+  run) echo '{"audit_run_id": "b"}' ;;
+  try) echo '{"audit_run_id": "t", "effects": [{"strategy": "simple"}, {"strategy": "detail"}]}' && exit "$TRIED" ;;
+  compare) echo said > part.md && exit "$COMPARED" ;;
 esac
 """
 
@@ -48,6 +63,10 @@ class Repository:
     @property
     def summary(self) -> Path:
         return self.tools / "summary.md"
+
+    @property
+    def output(self) -> Path:
+        return self.tools / "output"
 
     def git(self, *line: str) -> None:
         who = ("-c", "user.name=ada", "-c", "user.email=ada@example.org")
@@ -64,7 +83,13 @@ class Repository:
         return subprocess.run(
             ["/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[name]["run"]],
             cwd=self.folder,
-            env=environment(PATH=path, GITHUB_STEP_SUMMARY=str(self.summary), **given, **variables),
+            env=environment(
+                PATH=path,
+                GITHUB_STEP_SUMMARY=str(self.summary),
+                GITHUB_OUTPUT=str(self.output),
+                CALLS=str(self.tools / "calls"),
+                **(given | variables),
+            ),
             capture_output=True,
             text=True,
             timeout=600,
@@ -74,53 +99,35 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    """The request lowers what the gate asks for to what LEAST stands for there."""
+    """The request gives each label the other one's description."""
     made = Repository(tmp_path / "clone", tmp_path / "tools")
     made.tools.mkdir()
-    card = made.folder / "registry/audits/mine.yml"
-    card.parent.mkdir(parents=True)
-    made.git("init", "--quiet")
-    for least in ("0", "0.99"):
-        card.write_text(CARD.replace("LEAST", least))
-        made.git("add", "registry")
-        made.git("commit", "--quiet", "-m", f"At least {least}")
-    return made
-
-
-def test_the_base_is_run_from_its_own_cards_once_and_the_gate_decides(repository: Repository) -> None:
-    shim, calls = repository.tools / "promptaudit", repository.tools / "calls"
-    shim.write_text(RECORDER)
-    shim.chmod(0o755)
-    variables = {"CALLS": str(calls), "GATE": "0"}
-    card = repository.folder / "registry/audits/mine.yml"
-    for name in ("baseline", "run", "gate"):
-        done = repository.step(name, **variables)
-        assert done.returncode == 0, done.stderr
-        assert "0.99" in card.read_text(), "the cards of the request stand again"
-    nights = "sql select audit_id from marts.dim_nights --format csv"
-    assert calls.read_text().splitlines() == [
-        nights,
-        "validate mine",
-        "run mine",
-        "run mine --new",
-        nights,
-        "compare mine~1 mine",
-        f"check mine --junit junit.xml --markdown {repository.summary}",
+    (made.tools / "gh").write_text(RECORDER)
+    (made.tools / "gh").chmod(0o755)
+    for name in ("audits", "tasks"):
+        (made.folder / "registry" / name).mkdir(parents=True)
+    (made.folder / "registry/audits/mine.yml").write_text(CARD)
+    things = [
+        (word, kind) for kind, words in zip(("fruit", "tool"), DESCRIPTIONS, strict=True) for word in words.split(", ")
     ]
-    (of_base,) = [path for path in repository.tools.glob("calls.*.card") if "0.99" not in path.read_text()]
-    assert ">= 0" in of_base.read_text()
-    calls.unlink()
-    assert repository.step("baseline", **variables).returncode == 0
-    assert calls.read_text().splitlines() == [nights], "the audit has runs by now"
-    assert repository.step("gate", CALLS=str(calls), GATE="1").returncode == 1
+    rows = [f"{n},a {word} of {n},{kind}" for n, (word, kind) in enumerate(things * 4)]
+    (made.folder / "registry/kinds.csv").write_text("\n".join(["id,text,kind", *rows]))
+    made.git("init", "--quiet")
+    for fruit, tool in (DESCRIPTIONS, DESCRIPTIONS[::-1]):
+        card = made.folder / "registry/tasks/kinds.yml"
+        card.write_text(TASK.replace("APPLE", fruit).replace("HAMMER", tool))
+        made.git("add", "registry")
+        made.git("commit", "--quiet", "-m", f"A fruit is {fruit}")
+    return made
 
 
 def test_a_base_without_the_audit_is_no_failure(repository: Repository) -> None:
     repository.git("update-ref", "-d", "HEAD")  # a first commit has no base
     repository.git("commit", "--quiet", "-m", "The audit")
-    done = repository.step("baseline")
+    done = repository.step("base")
     assert done.returncode == 0, done.stderr
     assert "nothing to compare with" in done.stdout
+    assert not repository.output.exists()
 
 
 @pytest.mark.parametrize("trusted", ["[]", None])
@@ -135,20 +142,60 @@ def test_a_request_cannot_trust_hosts_of_its_own(repository: Repository, trusted
     assert (path.read_text() if path.exists() else None) == trusted
 
 
+@pytest.mark.parametrize(("tried", "compared", "code"), [(0, 0, 0), (0, 1, 1), (0, 3, 0), (2, 1, 1)])
+def test_what_is_worse_fails_and_what_is_not_known_does_not(
+    repository: Repository, tried: int, compared: int, code: int
+) -> None:
+    shim = repository.tools / "promptaudit"
+    shim.write_text(SHIM)
+    shim.chmod(0o755)
+    done = repository.step("base")
+    assert done.returncode == 0, done.stderr
+    assert repository.output.read_text() == "run=b\n"
+    done = repository.step("compare", BASE="b", TRIED=str(tried), COMPARED=str(compared))
+    assert done.returncode == code, done.stderr
+    pairs = ["b mine"] if tried else ["t::detail t::detail+tried", "t::simple t::simple+tried"]
+    calls = [f"compare {pair} --no-worse all --markdown part.md" for pair in pairs]
+    called = (repository.tools / "calls").read_text().splitlines()
+    assert called == ["validate mine", "run mine --json", "try b --edited --on all --json", *calls]
+    assert (repository.folder / "comment.md").read_text() == "said\n" * len(pairs)
+    assert repository.summary.read_text() == "said\n" * len(pairs)
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_a_request_that_fails_the_gate_fails_and_says_why(repository: Repository) -> None:
-    repository.git("checkout", "HEAD^1", "--", "registry")
-    assert promptaudit(repository.folder, "run", "mine").code == 0
-    repository.git("checkout", "HEAD", "--", "registry")
-    done = repository.step("run")
-    assert done.returncode == 0, done.stderr
-    gated = repository.step("gate")
-    assert gated.returncode == 1, gated.stderr
-    assert "mine" in gated.stdout
-    assert "| `micro_f1 >= 0.99` | failed |" in repository.summary.read_text()
+def test_a_worse_prompt_is_asked_beside_the_bases_and_fails_with_three_answers_that_changed(
+    repository: Repository,
+) -> None:
+    for name in ("base", "run"):
+        done = repository.step(name)
+        assert done.returncode == 0, done.stderr
+    (output,) = repository.output.read_text().splitlines()
+    base = output.removeprefix("run=")
+    gated, compared = repository.step("gate"), repository.step("compare", BASE=base)
+    assert (gated.returncode, compared.returncode) == (1, 1), compared.stderr
+    assert "| `micro_f1 >= 0.9` | failed |" in repository.summary.read_text()
     assert "<testsuite" in (repository.folder / "junit.xml").read_text()
-    upload = ACTION["runs"]["steps"][-1]
+    said = repository.step("comment", REQUEST="7", PAGES="https://github.example/pages", GITHUB_REPOSITORY="ada/cards")
+    assert said.returncode == 0, said.stderr
+    calls = repository.tools / "calls"
+    assert calls.read_text().startswith("pr comment 7 --repo ada/cards --edit-last --create-if-none --body-file ")
+    comment = (repository.tools / "calls.body").read_text()
+    decision, *_ = comment.splitlines()
+    assert decision.startswith(
+        "### `detail+tried is worse than detail: micro_f1 0.000 for 1.000 on 24 samples of kinds"
+    )
+    assert "❌ `no worse than base` failed: " in comment
+    assert comment.count("Sample `") == 3
+    assert comment.endswith("[The pages, as files](https://github.example/pages)\n")
+    (upload,) = (step for step in ACTION["runs"]["steps"] if step.get("id") == "pages")
     assert upload["if"] == "${{ always() }}"
     for path in upload["with"]["path"].split():
-        assert (repository.folder / path).is_file()
+        assert (repository.folder / path).exists(), path
+    # where no prompt is edited the two runs are compared, which chance alone may tell apart
+    repository.git("checkout", "HEAD^1", "--", "registry")
+    (repository.folder / "comment.md").unlink()
+    compared = repository.step("compare", BASE=base)
+    assert compared.returncode == 0, compared.stderr
+    assert "::notice::not one edited prompt" in compared.stdout
+    assert (repository.folder / "comment.md").read_text().startswith("### `Unconfirmed: ")

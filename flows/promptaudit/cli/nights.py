@@ -170,6 +170,10 @@ def compare(
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every measure, also where nothing differs.")] = False,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="Write the decision and three answers that changed to this file as Markdown."),
+    ] = None,
 ) -> int:
     """Compare two runs, models or strategies, and say what differs.
 
@@ -185,6 +189,11 @@ def compare(
     comparison = compare_runs(settings, registry, base, candidate, state.progress(), min_effect=min_effect)
     approved = None if rule is None else approve(rule, comparison, base)
     code = 0 if approved is None else EXIT_CODES[approved.outcome]
+    if markdown is not None:
+        from promptaudit.report.comparison_page.markdown import markdown as as_markdown
+        from promptaudit.system.files import SHARED, write_text
+
+        write_text(as_markdown(Warehouse(settings.warehouse), comparison, approved, settings.text), markdown, SHARED)
     if state.as_json:
         page = write_if_possible(Warehouse(settings.warehouse), comparison, settings.text, state.progress())
         known = {} if approved is None else {"approval": encoded(approved)}

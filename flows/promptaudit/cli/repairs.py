@@ -101,7 +101,7 @@ def try_(
     on: Annotated[
         str,
         typer.Option(
-            help="Choose the samples: worst:N, least_consistent:N, group:K of diagnose, fresh:N not asked yet, or ID,ID."
+            help="Choose the samples: worst:N, least_consistent:N, group:K of diagnose, fresh:N not asked yet, all, or ID,ID."
         ),
     ] = "worst:20",
     add: Annotated[str | None, typer.Option(help="Add this text to the end of every variant's instruction.")] = None,
@@ -130,11 +130,13 @@ def try_(
     It says how the answers were before the change and are after it, with intervals.
     """
     from promptaudit.trial.arms import FILLER
+    from promptaudit.trial.base_run import EVERY
     from promptaudit.trial.plan import TrialOptions, plan_trial
     from promptaudit.trial.run import try_change
 
     settings, registry = state.load(max_usd=max_usd, max_requests=max_requests)
-    beside = (FILLER if filler is None else filler) if control else None
+    # all samples were not chosen for their answers: unchanged prompts beside them are control enough
+    beside = (FILLER if filler is None and on != EVERY else filler) if control else None
     options = TrialOptions(
         audit=audit, on=on, added=add, edited=edited, task=task, model=model, strategy=strategy, filler=beside
     )

@@ -127,7 +127,9 @@ def _state_of(rule: VerdictRule | SameRule, figure: RunsCompared) -> State | Non
         is_above = figure.measure == COUNTED or (column is not None and column.direction == "lower")
         is_above |= figure.measure.startswith(SPREAD)
         is_below = not is_above
-    if (is_above and low >= limit) or (is_below and high <= -limit):
+    difference = figure.difference or 0.0
+    is_worse = rule.is_one_sided and figure.verdict == "regressed" and abs(difference) >= limit
+    if is_worse or (is_above and low >= limit) or (is_below and high <= -limit):
         return "failed"
     return "unmeasured" if (is_above and high >= limit) or (is_below and low <= -limit) else None
 

@@ -15,7 +15,7 @@ from promptaudit.report.blocks.blocks import group_of
 from promptaudit.report.queries import query
 from promptaudit.report.summary_breaking import breaking_in_words
 from promptaudit.report.summary_causes import Cause, base_of, causes_of, last_comparable
-from promptaudit.report.summary_example import Example, example_of, flip_of
+from promptaudit.report.summary_example import Example, example_of, flips_of
 from promptaudit.report.summary_unread import UnreadAnswers, unread_answers
 from promptaudit.report.summary_worst import Worst, worst_of
 from promptaudit.system.display.figures import cut, shown
@@ -147,7 +147,7 @@ def _flip(copy: Copy, worst: Worst, last: Sequence[Row]) -> Example | None:
     row = next((row for row in of_group if worst.before is None or row["measure"] == worst.measure), None)
     if row is None or (copy.texts.chosen is None and row["task_id"] in copy.sensitive_of(row["base_run_id"])):
         return None
-    return flip_of(copy, row, ("before", "now"))
+    return next(iter(flips_of(copy, row, ("before", "now"))), None)
 
 
 def _strategies(worst: Worst, scorecard: Sequence[Row]) -> list[str]:

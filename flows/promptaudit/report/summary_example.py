@@ -87,21 +87,22 @@ def example_of(
     return None
 
 
-def flip_of(copy: Copy, row: Row, sides: tuple[str, str]) -> Example | None:
-    """Finds a sample to which the two sides of a comparison answer differently, the base first; None without any.
+def flips_of(copy: Copy, row: Row, sides: tuple[str, str], most: int = 1) -> list[Example]:
+    """Finds at most so many samples to which the two sides of a comparison answer differently, the base first.
 
     `row` is from rpt_run_comparisons, `sides` are the names of the two. Both answers are to the same ask and come from
     the published copy, so that the page of a night and the page of its comparison agree.
     """
     base = {"base_run": row["base_run_id"], "base_model": row["base_model_id"], "base_strategy": row["base_strategy"]}
     own = {"model": row["model_id"], "task": row["task_id"], "strategy": row["strategy"], "verdict": row["verdict"]}
-    found = copy(query("compared_answers"), **base, **own, run=row["candidate_run_id"])
-    if not found:
-        return None
-    first, second = (answer_of(copy, said, side) for said, side in zip(found, sides, strict=True))
-    if first.wording == second.wording:  # the instruction is shown once
-        second = replace(second, wording=replace(second.wording, instruction=None))
-    return _example(copy, found[1], row["model_id"], row["strategy"], (first, second))
+    found = copy(query("compared_answers"), **base, **own, run=row["candidate_run_id"], most_examples=most)
+    examples = []
+    for said in zip(found[::2], found[1::2], strict=True):
+        first, second = (answer_of(copy, answer, side) for answer, side in zip(said, sides, strict=True))
+        if first.wording == second.wording:  # the instruction is shown once
+            second = replace(second, wording=replace(second.wording, instruction=None))
+        examples.append(_example(copy, said[1], row["model_id"], row["strategy"], (first, second)))
+    return examples
 
 
 def _example(

@@ -72,7 +72,7 @@ def change_of(base: Base, now: TaskCard, added: str | None) -> Change:
         what = "fields" if card.fields else "labels"
         msg = f"task '{base.task_id}': its {what} are not those of run {base.audit_run_id}; run the audit instead of trying it"
         raise UsageError(msg)
-    if _prompt_fields(card) == _prompt_fields(now):
+    if not asks_otherwise(card, now):
         msg = f"task '{base.task_id}' asks as it did in run {base.audit_run_id}: edit its card first, or give --add"
         raise UsageError(msg)
     if STRUCTURED in base.strategies and original_schema(card) != original_schema(now):
@@ -154,6 +154,11 @@ def _prompt(design: Design, task_id: str, strategy: str, instruction: str) -> st
 
 def _rules(card: TaskCard) -> dict[str, dict[str, object]]:
     return {name: field.reader() for name, field in card.fields.items()}
+
+
+def asks_otherwise(card: TaskCard, now: TaskCard) -> bool:
+    """Checks whether a card as it is now makes other prompts, or reads answers otherwise, than as it was."""
+    return _prompt_fields(card) != _prompt_fields(now)
 
 
 def _prompt_fields(card: TaskCard) -> str:

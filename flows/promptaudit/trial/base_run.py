@@ -96,6 +96,7 @@ class SampleChoice:
     """The samples a trial asks, and the models and strategies it is narrowed to (None: all).
 
     n_fresh: in place of `sample_ids`, this many samples of the task's data that the run did not ask.
+    is_every: all samples are asked, so that none was chosen for its answers.
     """
 
     task_id: str
@@ -103,6 +104,10 @@ class SampleChoice:
     model: str | None
     strategy: str | None
     n_fresh: int = 0
+    is_every: bool = False
+
+
+EVERY = "all"
 
 
 def base_run(warehouse: Warehouse, audit: str) -> tuple[str, str]:
@@ -131,7 +136,7 @@ def choose(
     """Finds the samples that `--on` names.
 
     `worst:N` (most sensitive; in an extraction most often wrong), `least_consistent:N`, `group:K` of diagnose under
-    these options, `fresh:N`, or ids with commas.
+    these options, `fresh:N`, `all`, or ids with commas.
     """
     kind, _, value = wanted.partition(":")
     if kind == "group" and value:
@@ -143,11 +148,14 @@ def choose(
         if kind == "fresh":
             return SampleChoice(task_id=task_id, sample_ids=(), model=model, strategy=strategy, n_fresh=n)
         return _worst(warehouse, run, kind, n, task_id=task_id, model=model, strategy=strategy)
-    known = {row["sample_id"] for row in warehouse.published.read(_SAMPLES, run=run, task=task)}
+    only = _only(task, tasks) if wanted == EVERY else task
+    known = {row["sample_id"]: None for row in warehouse.published.read(_SAMPLES, run=run, task=only)}
+    if only is not None and wanted == EVERY and EVERY not in known:
+        return SampleChoice(task_id=only, sample_ids=tuple(known), model=model, strategy=strategy, is_every=True)
     ids = [wanted] if wanted in known else [part.strip() for part in wanted.split(",") if part.strip()]
     for each in ids:
         if each not in known:
-            wanted = "worst:N, least_consistent:N, group:K, fresh:N or ids are wanted"
+            wanted = "worst:N, least_consistent:N, group:K, fresh:N, all or ids are wanted"
             msg = f"--on {each[:80]}: run {run} has no such sample; {wanted}{nearest(each, known)}"
             raise UsageError(msg)
     return SampleChoice(

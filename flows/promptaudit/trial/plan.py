@@ -17,8 +17,8 @@ from promptaudit.registry.registry import Entry, Registry
 from promptaudit.registry.samples import ChosenSamples, Sample, choose_samples, limited, load_samples
 from promptaudit.system.keys import as_json, content_id, sent_by
 from promptaudit.system.settings import Settings
-from promptaudit.trial.arms import FILLER, Change, arms, change_of
-from promptaudit.trial.base_run import Base, PromptVariant, base_run, choose, read_base
+from promptaudit.trial.arms import FILLER, Change, arms, asks_otherwise, change_of
+from promptaudit.trial.base_run import EVERY, Base, PromptVariant, base_run, choose, read_base
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
@@ -84,7 +84,8 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
         raise UsageError(msg)
     warehouse = Warehouse(settings.warehouse)
     run, audit_id = base_run(warehouse, options.audit)
-    chosen = choose(warehouse, run, options.on, task=options.task, model=options.model, strategy=options.strategy)
+    task = _edited_task(warehouse, registry, run) if options.edited and options.task is None else options.task
+    chosen = choose(warehouse, run, options.on, task=task, model=options.model, strategy=options.strategy)
     base = read_base(warehouse, run, audit_id, chosen)
     if chosen.n_fresh:
         base = replace(base, samples=_fresh(warehouse, registry, base, chosen.n_fresh))
@@ -92,7 +93,7 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
         originals = {each.strategy: each for each in reversed(base.variants) if each.is_original}
         base = replace(base, variants=tuple(originals.values()))
     models = _models(registry, base, chosen.model)
-    asks_unchanged = options.filler is not None or chosen.n_fresh > 0
+    asks_unchanged = options.filler is not None or chosen.n_fresh > 0 or chosen.is_every
     if not asks_unchanged:
         _refuse_unasked(warehouse, base, models)
     # wordings that other models made for themselves are asked of no model of the trial
@@ -118,6 +119,18 @@ def plan_trial(settings: Settings, registry: Registry, options: TrialOptions) ->
         notes=notes,
         asks_unchanged=asks_unchanged,
     )
+
+
+def _edited_task(warehouse: Warehouse, registry: Registry, run: str) -> str | None:
+    # the one whose card asks otherwise now; None if there is none
+    landed = warehouse.published.read(sql("trial", "tasks"), run=run)
+    cards = {row["task_id"]: TaskCard.model_validate_json(row["card"]) for row in landed}
+    known = [name for name in cards if registry.find("tasks", name) is not None]
+    edited = [name for name in known if asks_otherwise(cards[name], registry.task(name))]
+    if len(edited) > 1:
+        msg = f"--task: the cards of several tasks are edited, name one: {', '.join(edited)}"
+        raise UsageError(msg)
+    return next(iter(edited), None)
 
 
 def _fresh(warehouse: Warehouse, registry: Registry, base: Base, n: int) -> dict[str, Sample]:
@@ -276,7 +289,7 @@ def notes_on(base: Base, design: Design, variants: Sequence[PromptVariant], opti
     n_left_out = len(base.variants) - sum(variant.strategy.endswith(TRIED) for variant in variants)
     if n_left_out:
         notes.append(f"{n_left_out} prompt variants have no counterpart in the edited card and are in no arm")
-    if options.filler is None and not options.on.startswith("fresh:"):
+    if options.filler is None and not (options.on.startswith("fresh:") or options.on == EVERY):
         notes.append(
             "without a control the base run's answers stand in for the unchanged prompts: samples that were chosen because "
             "they were worst get better by being asked again, and that counts as an effect of the change"

@@ -47,7 +47,7 @@ def data(
     base, candidate = (Side(name=name, run=run, called=model) for name, run, model in named)
     comparison = RunComparison(comparison_id=ID, runs=runs, measures=measures, changes=[], flips=[], moved=[])
     sides, largest = (base, candidate), largest_of(measures)
-    return ComparisonData(comparison=comparison, sides=sides, causes=[], largest=largest, moved=None, example=None)
+    return ComparisonData(comparison=comparison, sides=sides, causes=[], largest=largest, moved=None, examples=())
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from promptaudit.marts.comparison.result import run_comparison
 from promptaudit.report import as_written as run_as_written
 from promptaudit.report.blocks.cells import exact
 from promptaudit.report.comparison_page.gather import ComparisonData, gather
+from promptaudit.report.comparison_page.markdown import markdown
 from promptaudit.report.comparison_page.page import as_written, page_of, write_again, write_page
 from promptaudit.report.verify_file import check_page, figures_of, page_checks
 from promptaudit.report.view import index_of
@@ -84,8 +85,8 @@ def test_the_first_screen_says_which_two_and_what_differs_most(compared: Compare
 
 
 def test_the_example_is_one_ask_that_the_two_answer_differently(compared: Compared) -> None:
-    example = data_of(compared).example
-    assert example is not None
+    example, *others = data_of(compared).examples
+    assert len({each.sample_id for each in (example, *others)}) == 3
     first, second = example.answers
     rows = Warehouse(compared.warehouse).published.read(
         "select * from marts.fct_predictions where list_contains($ids, prediction_id) order by model_id",
@@ -105,9 +106,12 @@ def test_the_example_is_one_ask_that_the_two_answer_differently(compared: Compar
 
 def test_texts_that_are_left_out_are_none_and_labels_stay(compared: Compared) -> None:
     data = data_of(compared, "none")
-    assert data.example is not None
-    assert data.example.is_left_out
-    assert [answer.completion for answer in data.example.answers] == [None, None]
+    assert data.examples[0].is_left_out
+    assert [answer.completion for answer in data.examples[0].answers] == [None, None]
+    comparison = run_comparison(Warehouse(compared.warehouse), compared.comparison_id)
+    comment = markdown(Warehouse(compared.warehouse), comparison, None, "none")
+    assert comment.count("Sample `") == 3
+    assert "Name the colour" not in comment
     page = page_of(data)
     assert "texts left out" in page
     assert "Name the colour" not in page
@@ -202,8 +206,7 @@ def test_erase_that_is_cut_short_leaves_no_page_that_quotes(
 ) -> None:
     own = copied(compared, tmp_path)
     warehouse = Warehouse(own.warehouse)
-    example = data_of(own).example
-    assert example is not None
+    example = data_of(own).examples[0]
     assert example.lines is not None
 
     def killed(*_: object) -> None:
@@ -224,8 +227,7 @@ def test_erase_that_is_cut_short_leaves_no_page_that_quotes(
 @pytest.mark.slow
 def test_erase_writes_the_page_again_without_the_texts(compared: Compared, tmp_path: Path) -> None:
     own = copied(compared, tmp_path)
-    example = data_of(own).example
-    assert example is not None
+    example = data_of(own).examples[0]
     assert example.lines is not None
     assert example.lines[0] in Seen(own.html).text
     erased = erase(Warehouse(own.warehouse), example.sample_id, example.task_id)

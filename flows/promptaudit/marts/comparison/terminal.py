@@ -45,9 +45,8 @@ def printed(comparison: RunComparison, *, all_rows: bool) -> Iterator[Renderable
     n_tests = sum(figure.p_value is not None for figure in figures)
     tests = f"{n_tests} tests at level .05; q says how often chance alone would show as much in any of them"
     yield f"{tally(comparison.verdicts) or 'nothing to compare'} ({tests})"
-    if rows := [figure for figure in figures if all_rows or figure.verdict in (*NEWS, "unconfirmed")]:
-        rows.sort(key=lambda figure: VERDICTS.index(figure.verdict))
-        yield drawn(COLUMNS, map(_cells, rows), box=None, pad_edge=False, header_style="bold")
+    if rows := shown_figures(comparison, all_rows=all_rows):
+        yield drawn(COLUMNS, map(cells, rows), box=None, pad_edge=False, header_style="bold")
     for each in comparison.moved[:MOST_MOVED]:
         yield f"moved      {place_of(each)}: {confused_in_words(each, IN_BASE)}"
     reasons = Counter(each.reason or "" for each in figures if each.verdict not in ("not_comparable", "not_judged"))
@@ -82,7 +81,14 @@ def _rests_on(comparison: RunComparison) -> list[str]:
     return [f"nights     {'; '.join(parts)}"]
 
 
-def _cells(figure: RunsCompared) -> tuple[str, ...]:
+def shown_figures(comparison: RunComparison, *, all_rows: bool = False) -> list[RunsCompared]:
+    """Picks the figures that differ, or all, the gravest verdict first."""
+    rows = [figure for figure in comparison.figures if all_rows or figure.verdict in (*NEWS, "unconfirmed")]
+    return sorted(rows, key=lambda figure: VERDICTS.index(figure.verdict))
+
+
+def cells(figure: RunsCompared) -> tuple[str, ...]:
+    """Writes the cells of a figure under COLUMNS."""
     unit = compared_unit(figure.measure)
     return (
         figure.verdict.replace("_", " "),

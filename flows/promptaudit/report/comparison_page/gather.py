@@ -12,7 +12,7 @@ from promptaudit.registry.mart_columns import compared_column
 from promptaudit.report.ask_copy import Copy
 from promptaudit.report.blocks.blocks import Group, group_of
 from promptaudit.report.summary_causes import Cause, differences_of
-from promptaudit.report.summary_example import Example, flip_of
+from promptaudit.report.summary_example import Example, flips_of
 from promptaudit.report.summary_worst import UNSCALED, label_of
 from promptaudit.system.display.compared import Compared
 from promptaudit.system.display.movement import IN_BASE, confused_in_words, place_of
@@ -21,6 +21,7 @@ from promptaudit.warehouse import Row, Warehouse
 from promptaudit.warehouse.figure_names import figure_id
 
 MOST_GROUPS = 3  # that an example is looked for in
+MOST_EXAMPLES = 3
 OF_THE_MODEL = {"we_changed_the_model", "provider_changed_the_model"}
 
 
@@ -50,7 +51,7 @@ class ComparisonData:
     causes: list[Cause]
     largest: Largest | None
     moved: str | None  # the confusion that grew most, in the words of the task
-    example: Example | None
+    examples: Sequence[Example]  # of one group
 
 
 def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None = None) -> ComparisonData:
@@ -73,14 +74,15 @@ def gather(warehouse: Warehouse, comparison: RunComparison, text: Policy | None 
         # the confusion stands once on the page, beneath the picture
         news = [{**row, "n_moved": None} for row in measures if row["verdict"] in NEWS]
         largest = largest_of(measures)
-        flips = (flip_of(copy, row, (base.who, candidate.who)) for row in _differing(measures)[:MOST_GROUPS])
+        names = (base.who, candidate.who)
+        flips = (flips_of(copy, row, names, MOST_EXAMPLES) for row in _differing(measures)[:MOST_GROUPS])
         return ComparisonData(
             comparison=shown,
             sides=(base, candidate),
             causes=differences_of(news, recorded),
             largest=largest,
             moved=_moved(shown, largest),
-            example=next((flip for flip in flips if flip is not None), None),
+            examples=next(filter(None, flips), ()),
         )
 
 

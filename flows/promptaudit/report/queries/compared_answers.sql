@@ -1,5 +1,5 @@
 -- Two answers to one ask that two runs, models or strategies gave differently: the base's, then the candidate's ($run, $model).
--- Of the sample that most pairs of answers tell apart in the direction of the verdict; the original wording first.
+-- Of each of the $most_examples samples that most pairs of answers tell apart in the direction of the verdict; the original wording first.
 with answers as (
     select
         predictions.audit_run_id,
@@ -87,21 +87,32 @@ pairs as (
         or bases.is_correct is distinct from candidates.is_correct
 ),
 
+firsts as (
+    select
+        sample_id,
+        base_prediction_id,
+        prediction_id,
+        count_if(follows_verdict) over (partition by sample_id) as n_followed,
+        count(*) over (partition by sample_id) as n_pairs
+    from pairs
+    qualify row_number() over (
+        partition by sample_id
+        order by
+            follows_verdict desc,
+            is_original desc,
+            paraphrase_temperature asc nulls first,
+            variant_index asc,
+            repetition asc
+    ) = 1
+),
+
 chosen as (
     select
         base_prediction_id,
-        prediction_id
-    from pairs
-    order by
-        count_if(follows_verdict) over (partition by sample_id) desc,
-        count(*) over (partition by sample_id) desc,
-        sample_id asc,
-        follows_verdict desc,
-        is_original desc,
-        paraphrase_temperature asc nulls first,
-        variant_index asc,
-        repetition asc
-    limit 1
+        prediction_id,
+        row_number() over (order by n_followed desc, n_pairs desc, sample_id asc) as place
+    from firsts
+    qualify place <= $most_examples
 )
 
 select
@@ -127,4 +138,4 @@ left join marts.dim_prompt_variants as variants
     on shown.audit_run_id = variants.audit_run_id and shown.prompt_variant_id = variants.prompt_variant_id
 left join marts.dim_samples as samples
     on shown.audit_run_id = samples.audit_run_id and shown.task_id = samples.task_id and shown.sample_id = samples.sample_id
-order by said.is_candidate
+order by chosen.place, said.is_candidate
