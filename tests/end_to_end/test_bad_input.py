@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ import pytest
 
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.schema import SCHEMA_VERSION
-from tests.support.shell import promptaudit
+from tests.support.shell import promptaudit, promptaudit_process
 
 GOOD_ROWS = "model,sample_id,completion,repetition\nm,1,a,1\nm,1,b,2\nm,2,b,1\nm,2,b,2\n"
 
@@ -348,3 +349,32 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
         refused(ended.err, "warehouse")
     finally:
         os.system(f"umount {tmp_path} 2>/dev/null")  # noqa: S605
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A disk of so many megabytes."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    line = ["/usr/bin/env", "mount", "-t", "tmpfs", "-o", f"size={request.param}m", "tmpfs", str(disk)]
+    if subprocess.run(line, capture_output=True, check=False).returncode:
+        pytest.skip("this user may mount no disk")
+    yield disk
+    subprocess.run(["/usr/bin/env", "umount", str(disk)], check=True)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("small_disk", [1, 2, 3, 5, 8, 13, 21, 28, 34], indirect=True)
+def test_a_full_disk_is_one_line_and_the_same_import_ends_once_there_is_room(small_disk: Path, tmp_path: Path) -> None:
+    rows = [f"m,s{n},{variant},{'yes' if n % 3 else 'no'},yes" for n in range(60) for variant in range(6)]
+    (tmp_path / "answers.csv").write_text("\n".join(["model,sample_id,variant_index,completion,gold_label", *rows]))
+    line = ("import", str(tmp_path / "answers.csv"), "--task", "t", "--labels", "yes,no", "--audit", "a")
+    ended = promptaudit_process(small_disk, *line, TMPDIR=str(tmp_path))
+    assert ended.code == 2
+    assert re.search("No space left on device|disk is full", ended.one_line())
+    assert "Traceback" not in ended.err
+    assert "a defect" not in ended.err
+    subprocess.run(["/usr/bin/env", "mount", "-o", "remount,size=300m", str(small_disk)], check=True)
+    ended = promptaudit_process(small_disk, *line, TMPDIR=str(tmp_path))
+    assert ended.code == 0, ended.err
+    assert promptaudit_process(small_disk, "verify").code == 0

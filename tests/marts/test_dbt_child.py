@@ -266,7 +266,7 @@ def test_a_killed_child_leaves_no_lock_and_the_next_build_goes_on(built: tuple[P
     else:
         killing = threading.Thread(target=_kill_at_work, args=(child, warehouse))
         killing.start()
-        with pytest.raises(WarehouseError, match="the process that runs dbt ended"):
+        with pytest.raises(WarehouseError, match="the process that runs dbt failed"):
             derive(warehouse, run)
         killing.join()
     with Warehouse(warehouse).write(wait_s=0):

@@ -49,7 +49,7 @@ ROOT = Path(__file__).parents[2]
 # object without the field; gate for the runbook that a message names. nightly, with a line each of cli and
 # system, for waiting: who holds a limit is said, and what a restarted server forgot keeps no night;
 # lineage for the columns of files; for a pull request `compare --markdown` (page: guide/commands.md; reader: who reviews it) and
-# `try --on all` in report, trial, SQL flows, gate and marts.
+# `try --on all` in report, trial, SQL flows, gate and marts; system, warehouse and marts for a child's error on a full disk.
 # Tests: what they test shrank by 1,400 lines, and twelve
 # old faults that were put back went unnoticed.
 MOST = {
@@ -71,7 +71,7 @@ MOST = {
     "gate": (2019, 16),
     "infra": (553, 6),
     "lineage": (911, 13),
-    "marts": (1380, 19),
+    "marts": (1384, 19),
     "nightly": (1567, 13),
     "page flows": (1228, 14),
     "plan": (1616, 13),
@@ -80,7 +80,7 @@ MOST = {
     "query": (1962, 24),
     "registry": (4283, 36),
     "report": (7846, 62),
-    "system": (1940, 29),
+    "system": (1957, 29),
     "trial": (1011, 10),
     "udfs": (1159, 17),
     "udfs/designs": (202, 5),
@@ -92,7 +92,7 @@ MOST = {
     "udfs/scoring": (1744, 18),
     "udfs/stability": (1107, 10),
     "udfs/templates": (458, 5),
-    "warehouse": (1765, 18),
+    "warehouse": (1771, 18),
 }
 MOST_COUNTED = {
     "fields of cards": 233,

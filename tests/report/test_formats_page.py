@@ -13,7 +13,7 @@ from promptaudit.registry.cards import FormatLimits
 from promptaudit.report import report
 from promptaudit.report.formats_page import page_of
 from promptaudit.report.verify_file import verify_with_pages
-from promptaudit.system.helper_processes import CHECKS, ChildEnded, start
+from promptaudit.system.helper_processes import CHECKS, ChildFailed, start
 from promptaudit.system.keys import as_json
 from promptaudit.warehouse import Warehouse
 from tests.report.conftest import Reported
@@ -140,7 +140,7 @@ def test_the_page_is_written_once_a_result_and_is_known_to_verify(
 
     # where Great Expectations ends without an answer the run has its report, and no link to a page
     def ended(*_: str) -> object:
-        raise ChildEnded
+        raise ChildFailed
 
     page.unlink()
     monkeypatch.setattr("promptaudit.report.formats_page.start", ended)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -12,7 +15,7 @@ from pydantic import SecretStr
 from promptaudit.engines.own_code import secrets
 from promptaudit.engines.vllm import command_line
 from promptaudit.system.child_processes import guarded
-from promptaudit.system.helper_processes import Child, ChildEnded, environment, is_hidden, without_secret_settings
+from promptaudit.system.helper_processes import Child, ChildFailed, environment, is_hidden, without_secret_settings
 from promptaudit.system.scrub import scrub
 from promptaudit.system.settings import Settings, secret_variables
 from promptaudit.system.watcher import MARK
@@ -72,6 +75,35 @@ def test_the_watcher_has_neither(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_child_that_does_not_answer_in_time_is_ended() -> None:
     child = Child("timeit", "import time; time.sleep(600)")
-    with pytest.raises(ChildEnded, match=r"no answer within 0\.2 s"):
+    with pytest.raises(ChildFailed, match=r"no answer within 0\.2 s"):
         child.ask({}, 0.2)
     assert not child.is_alive
+
+
+SERVED = """
+from promptaudit.system.helper_processes import serve
+{ready}
+"""
+FULL = "OSError: [Errno 28] No space left on device: 'x'"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full, as Linux has one")
+@pytest.mark.parametrize(
+    "ready",
+    [
+        "def answer(request): raise OSError(28, 'No space left on device', 'x')\nserve(lambda: answer)",
+        "def ready(): raise OSError(28, 'No space left on device', 'x')\nserve(ready)",
+    ],
+)
+def test_an_error_of_a_child_is_its_answer_even_if_it_can_print_nothing(ready: str) -> None:
+    line = [sys.executable, "-P", "-c", SERVED.format(ready=ready)]
+    with (
+        Path("/dev/full").open("w") as full,
+        subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=full, text=True) as child,
+    ):
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for _ in range(2):
+            child.stdin.write("{}\n")
+            child.stdin.flush()
+            assert json.loads(child.stdout.readline()) == {"error": FULL}

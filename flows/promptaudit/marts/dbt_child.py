@@ -23,6 +23,7 @@ from promptaudit.marts.manifest import project_sha256
 from promptaudit.marts.settle import Found, of_failures, settle
 from promptaudit.registry.mart_columns import dbt_project
 from promptaudit.system import user_cache
+from promptaudit.system.files import write_bytes, writing
 from promptaudit.system.helper_processes import serve
 from promptaudit.system.keys import sha256_of
 from promptaudit.udfs import COMPARISON_IDS, RUN_IDS, TRUSTED_READERS, attempts
@@ -128,8 +129,11 @@ def build(
         DuckDBConnectionManager.close_all_connections()  # type: ignore[no-untyped-call]
     result: Any = done.result
     if hasattr(result, "write"):
-        result.write(str(folder / RESULTS))
-    (folder / MANIFEST).write_bytes(project.described)
+        draft = folder / f"{RESULTS}.new"
+        with writing(folder / RESULTS, draft):
+            result.write(str(draft))
+            draft.replace(folder / RESULTS)
+    write_bytes(project.described, folder / MANIFEST)
     failures = of_failures(attempts.take())
     results = getattr(result, "results", ())
     is_build = arguments[0] == "build"

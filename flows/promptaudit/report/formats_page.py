@@ -22,7 +22,7 @@ from promptaudit.report.blocks.filters import rendered, said
 from promptaudit.report.queries import query
 from promptaudit.report.record import page_sha256
 from promptaudit.system.files import private_folder, write_text
-from promptaudit.system.helper_processes import CHECKS, ChildEnded, start
+from promptaudit.system.helper_processes import CHECKS, ChildFailed, start
 from promptaudit.system.keys import sha256_of
 from promptaudit.warehouse import Row, Warehouse
 from promptaudit.warehouse.duckdb_file import rows_of
@@ -58,7 +58,7 @@ def write_formats_page(
         page = page_of(row, audit_run_id)
         private_folder(path.parent)
         write_text(page, path)
-    except (ChildEnded, WarehouseError, ValueError) as error:
+    except (ChildFailed, WarehouseError, ValueError) as error:
         path.unlink(missing_ok=True)
         if warn is not None:
             warn(f"the page about the format checks is not written: {error}")
@@ -75,7 +75,7 @@ def newest_validation(warehouse: Warehouse, audit_run_id: str) -> Row | None:
 def page_of(row: Row, audit_run_id: str) -> str:
     """Renders a validation as a page of its own, without scripts or anything loaded from elsewhere.
 
-    Raises ChildEnded if Great Expectations makes no page.
+    Raises ChildFailed if Great Expectations makes no page.
     """
     words = Words()
     result = json.loads(row["result"])

@@ -20,10 +20,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
+from promptaudit.registry.errors import PromptauditError
 from promptaudit.system.files import PRIVATE_UMASK
 from promptaudit.system.garbage import collect_rarely
 from promptaudit.system.settings import SILENT, secret_variables
@@ -50,11 +53,12 @@ DBT, CHECKS = "promptaudit.marts.dbt_child", "promptaudit.audit.formats.expectat
 """The modules of the children: the first builds marts, the second checks formats."""
 # a measure's matrices are small: a second thread of the linear algebra would spin more than it computes
 QUIET_ALGEBRA = {"OPENBLAS_NUM_THREADS": "1"}
+MOST_WORDS = 400
 _children: dict[tuple[str, ...], Child] = {}
 
 
-class ChildEnded(Exception):
-    """A child that ended without an answer; the words are the last it said."""
+class ChildFailed(Exception):
+    """A child that answered with an error, or ended without an answer; the words are the last it said."""
 
 
 class Child:
@@ -85,7 +89,7 @@ class Child:
         return self.process.poll() is None
 
     def ask(self, request: dict[str, Any], limit_s: float | None = None) -> Any:  # noqa: ANN401 - whatever the module answers
-        """Asks the child and waits for the answer; raises ChildEnded if none comes, or none within `limit_s` seconds.
+        """Asks the child and waits for the answer; raises ChildFailed if none comes, or none within `limit_s` seconds.
 
         Whatever interrupts this ends the child.
         """
@@ -102,16 +106,19 @@ class Child:
             self.end()
             raise
         if answer.endswith("\n"):  # one that was killed may have written half of it
-            return json.loads(answer)
+            answered = json.loads(answer)
+            if "error" not in answered:
+                return answered["answer"]
+            raise ChildFailed(answered["error"])
         words = f"no answer within {limit_s:g} s" if is_late else self._last_words()
         self.end()
-        raise ChildEnded(words)
+        raise ChildFailed(words)
 
     def _last_words(self) -> str:
         code = self.process.wait()
         self._stderr.seek(0)
         lines = [part.strip() for part in self._stderr.read()[-4000:].splitlines() if part.strip()]
-        return " ".join(lines[-4:])[:400] or f"exit code {code}"
+        return " ".join(lines[-4:])[:MOST_WORDS] or f"exit code {code}"
 
     def end(self) -> None:
         """Ends the child and whatever it started, and removes its folder."""
@@ -151,10 +158,22 @@ def serve(make_ready: Callable[[], Callable[[dict[str, Any]], Any]]) -> NoReturn
     os.dup2(2, 1)  # what libraries print is no answer
     requests: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
-    answer = make_ready()
+    answer = _answered(make_ready)
     while True:
-        answers.write(json.dumps(answer(json.loads(requests.get()))) + "\n")
+        request = json.loads(requests.get())
+        answered = answer if "error" in answer else _answered(partial(answer["answer"], request))
+        answers.write(json.dumps(answered) + "\n")
         answers.flush()
+
+
+def _answered(work: Callable[[], Any]) -> dict[str, Any]:
+    try:
+        return {"answer": work()}
+    except Exception as error:  # noqa: BLE001 - stderr is a file, which would hold nothing of it on a full disk
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+        words = str(error) if isinstance(error, PromptauditError) else f"{type(error).__name__}: {error}"
+        return {"error": " ".join(words.split())[:MOST_WORDS]}
 
 
 def _read(requests: queue.Queue[str]) -> NoReturn:

@@ -486,6 +486,7 @@ def apart() -> Iterator[None]:
     All threads share the working folder: none that needs it may run beside this.
     """
     silence()
+    logging.raiseExceptions = False  # Prefect would print that its server does not take a line of a log
     # LOGGING_ROOT is for the loggers of its services
     for logger in ("LOGGING", "SERVER_LOGGING", "INTERNAL_LOGGING", "LOGGING_ROOT"):
         os.environ.setdefault(f"PREFECT_{logger}_LEVEL", "CRITICAL")

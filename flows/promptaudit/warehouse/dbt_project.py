@@ -14,9 +14,10 @@ import psutil
 
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.system.files import private_folder
-from promptaudit.system.helper_processes import DBT, ChildEnded, start
+from promptaudit.system.helper_processes import DBT, ChildFailed, start
 from promptaudit.system.memory import duckdb_memory
 from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.duckdb_file import DISK_FULL, is_full
 
 if TYPE_CHECKING:
     from promptaudit.udfs.readers.own_code import TrustedReader
@@ -65,14 +66,16 @@ def dbt(
     not_derived: list[dict[str, str | None]] = []
     try:
         failure, not_derived = start(DBT, warehouse.path.name).ask(request)
-    except ChildEnded as error:
-        failure = f"transform: the process that runs dbt ended: {error}"
+    except ChildFailed as error:
+        failure = f"transform: the process that runs dbt failed: {error}"
     finally:
         shutil.rmtree(spill, ignore_errors=True)
     if failure is not None:
         if any(words in failure for words in OUT_OF_MEMORY):
             what = ": ".join(failure.split(": ")[:2])
             failure = f"{what}: DuckDB's {memory} of memory are too little; {MEMORY} gives it more"
+        if is_full(failure):
+            failure = f"{warehouse}: {DISK_FULL}: {failure}"
         raise WarehouseError(failure)
     return not_derived
 

@@ -35,7 +35,8 @@ MOST_LOOK_S = 900  # a page of the largest run takes seconds
 WARN_AFTER_S = 2.0  # our own processes wait for each other for less
 STOPS_WITHIN_S = 5.0  # a query that was interrupted
 ONE_LINE = 300
-FULL = ("No space left on device", "Disk quota exceeded")
+_FULL = ("No space left on device", "Disk quota exceeded")
+DISK_FULL = "the disk is full; what had landed is kept"
 """Error texts of systems for a disk that takes no more."""
 
 _NAMED = re.compile(r"\$([A-Za-z_]\w*)")
@@ -291,14 +292,19 @@ def _warn_of(path: Path, holder: str) -> None:
     Progress().warn(f"{path} is open in {holder}, which is waited for")
 
 
+def is_full(text: str) -> bool:
+    """Checks whether the words of an error say that a disk is full."""
+    return any(phrase in text for phrase in _FULL)
+
+
 def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
     text = " ".join(str(error).split())
     if "Conflicting lock" in text:
         return WarehouseLocked(f"{path} is open in {_holder(text)}; close it and run again")
     if "not a valid DuckDB database file" in text:
         return WarehouseError(f"{path} is no DuckDB file")
-    if any(phrase in text for phrase in FULL):
-        return WarehouseError(f"{path}: the disk is full; what had landed is kept: {text[:ONE_LINE]}")
+    if is_full(text):
+        return WarehouseError(f"{path}: {DISK_FULL}: {text[:ONE_LINE]}")
     if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
         return WarehouseError(f"{path} cannot be written: permission denied")
     return WarehouseError(f"{path}: {_outside(error)}{text[:ONE_LINE]}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from promptaudit.registry.errors import WarehouseError
-from promptaudit.warehouse.duckdb_file import FULL, ONE_LINE, Connection, DatabaseError
+from promptaudit.warehouse.duckdb_file import ONE_LINE, Connection, DatabaseError, is_full
 from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.selection import Selection
 
@@ -48,5 +48,5 @@ def write_parquet(con: Connection, rows: Selection, draft: Path) -> None:
         with contextlib.suppress(OSError):
             draft.unlink()
         text = " ".join(str(error).split())[:ONE_LINE]
-        msg = f"{draft}: cannot be written: {'the disk is full: ' * any(phrase in text for phrase in FULL)}{text}"
+        msg = f"{draft}: cannot be written: {'the disk is full: ' * is_full(text)}{text}"
         raise WarehouseError(msg) from None

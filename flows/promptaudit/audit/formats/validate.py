@@ -12,7 +12,7 @@ from promptaudit.audit.formats.expectations import OWN
 from promptaudit.registry.cards import FormatLimits
 from promptaudit.registry.errors import MeasureError, WarehouseError
 from promptaudit.registry.expectation_suites import SUMMARY_COLUMNS, Expectation, ExpectationSuite
-from promptaudit.system.helper_processes import CHECKS, ChildEnded, start
+from promptaudit.system.helper_processes import CHECKS, ChildFailed, start
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.warehouse import Row, Warehouse, now
 from promptaudit.warehouse.rows import frame_of
@@ -226,7 +226,7 @@ def _ask(
     }
     try:
         answer: dict[str, Any] = start(CHECKS).ask({"validate": request}, LIMIT_S)
-    except ChildEnded as error:
+    except ChildFailed as error:
         msg = f"validate: the process that runs Great Expectations ended: {error}"
         raise WarehouseError(msg) from None
     return answer
