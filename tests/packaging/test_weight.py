@@ -49,7 +49,8 @@ ROOT = Path(__file__).parents[2]
 # object without the field; gate for the runbook that a message names. nightly, with a line each of cli and
 # system, for waiting: who holds a limit is said, and what a restarted server forgot keeps no night;
 # lineage for the columns of files; for a pull request `compare --markdown` (page: guide/commands.md; reader: who reviews it) and
-# `try --on all` in report, trial, SQL flows, gate and marts; system, warehouse and marts for a child's error on a full disk.
+# `try --on all` in report, trial, SQL flows, gate and marts; system, warehouse and marts for a child's error on a full disk; YAML
+# models_registry and engines for a first audit that teaches.
 # Tests: what they test shrank by 1,400 lines, and twelve
 # old faults that were put back went unnoticed.
 MOST = {
@@ -59,12 +60,12 @@ MOST = {
     "SQL dbt/models": (10684, 154),
     "SQL flows": (4064, 189),
     "YAML dbt": (9782, 157),
-    "YAML models_registry": (1667, 83),
+    "YAML models_registry": (1751, 85),
     "ask": (3272, 32),
     "audit": (1696, 15),
     "cards": (2279, 25),
     "cli": (1392, 10),
-    "engines": (3986, 63),
+    "engines": (4008, 64),
     "evidence": (1620, 18),
     "exchange": (4962, 41),
     "flows/promptaudit": (48, 1),
@@ -78,7 +79,7 @@ MOST = {
     "prompts": (2013, 31),
     "python": (883, 7),
     "query": (1962, 24),
-    "registry": (4283, 36),
+    "registry": (4285, 36),
     "report": (7846, 62),
     "system": (1957, 29),
     "trial": (1011, 10),

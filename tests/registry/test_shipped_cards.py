@@ -78,6 +78,7 @@ def test_what_ships() -> None:
         "question_type",
         "reading",
         "short_facts",
+        "support_team",
     ]
 
 
@@ -111,8 +112,8 @@ def test_the_judge_of_simpleqa_tells_three_grades_apart() -> None:
 def test_the_quickstart_needs_no_network_and_no_key() -> None:
     used = REGISTRY.used_by("quickstart")
     assert {REGISTRY.model(name).engine for name in used["models"]} == {"embedded"}
-    assert {REGISTRY.rephraser(name).kind for name in used["rephrasers"]} == {"rules"}
-    assert sorted(used["tasks"]) == ["complaint_severity", "question_type"]
+    assert {REGISTRY.rephraser(name).kind for name in used["rephrasers"]} == {"fixed"}
+    assert sorted(used["tasks"]) == ["support_team"]
 
 
 def test_the_quickstart_is_as_large_as_it_says() -> None:
@@ -120,10 +121,11 @@ def test_the_quickstart_is_as_large_as_it_says() -> None:
     assert audit.rephrasing is not None
     assert audit.rephrasing.variants is not None
     asked = audit.repetitions.original + (audit.rephrasing.variants - 1) * audit.repetitions.variants
-    cells = len(audit.tasks) * len(audit.models) * len(audit.strategies) * asked * (audit.samples.limit or 0)
-    # 2 x 3 x 3 x (10 + 11 x 2) x 40
-    assert cells == 23_040
-    assert "23,040" in (SHIPPED / "audits/quickstart.yml").read_text("utf-8")
+    task = REGISTRY.task("support_team")
+    n_samples = len(load_samples("support_team", task, REGISTRY.data_root("support_team")))
+    # 4 x (10 + 11 x 2) x 60
+    assert len(audit.models) * len(audit.strategies) * asked * n_samples == 7_680
+    assert "7,680" in (SHIPPED / "audits/quickstart.yml").read_text("utf-8")
 
 
 @pytest.mark.parametrize("task", [task for task in OWN if REGISTRY.task(task).kind != "open_ended"])
@@ -142,8 +144,8 @@ def test_own_data_is_enough_together() -> None:
     for path in sorted((SHIPPED / "datasets").glob("*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             rows += len(list(csv.DictReader(file)))
-    # question_type, complaint_severity, general_knowledge, prompt_injection, reading, arithmetic, short_facts
-    assert rows == 84 + 60 + 60 + 24 + 40 + 48 + 48
+    # question_type, complaint_severity, general_knowledge, prompt_injection, reading, arithmetic, short_facts, support_team
+    assert rows == 84 + 60 + 60 + 24 + 40 + 48 + 48 + 60
 
 
 @pytest.mark.parametrize("task", sorted(set(TASKS) - set(OWN)))

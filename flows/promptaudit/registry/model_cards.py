@@ -220,7 +220,7 @@ class LlamaServer(Card):
 
 StructuredOutput = Literal["function", "json_schema", "json_object", "text", "structured_outputs"]
 
-EMBEDDED = ("examinee", "lexical", "matcher", "noisy", "random", "simulated")
+EMBEDDED = ("examinee", "lexical", "matcher", "noisy", "random", "simulated", "talkative")
 _HIDDEN_NAMES = ("key", "token", "secret", "password", "authorization", "credential")
 _OURS = ("model", "messages", "stream", "n", "response_format", "tools", "tool_choice", "structured_outputs")
 
@@ -247,8 +247,8 @@ class ModelCard(Card):
     )
     model: Name = Field(
         description=(
-            "the engine's name for the model; embedded: lexical, random, simulated, noisy, examinee, matcher; python: "
-            "module:function, called with (text, prompt), which returns the answer, or None for an empty one. text is "
+            "the engine's name for the model; embedded: lexical, random, simulated, noisy, talkative, examinee, matcher; "
+            "python: module:function, called with (text, prompt), which returns the answer, or None for an empty one. text is "
             "the sample's input; prompt is the contents of the messages with a blank line between them, without a "
             "message that is only the text"
         )
@@ -288,7 +288,9 @@ class ModelCard(Card):
         None, description="simulated: the distributions that answers are drawn from"
     )
     examinee: Examinee | None = Field(None, description="examinee: what it knows and how it says it")
-    of: Name | None = Field(None, description="noisy: the model card whose landed answers are perturbed")
+    of: Name | None = Field(
+        None, description="noisy, talkative: the model card whose landed answers are repeated, otherwise"
+    )
     rate: Rate | None = Field(
         None,
         description=(
@@ -387,9 +389,9 @@ class ModelCard(Card):
             yield f"model '{self.model}' is no embedded annotator; known: {', '.join(EMBEDDED)}"
         wanted["simulated"] = embedded and self.model == "simulated"
         wanted["examinee"] = embedded and self.model == "examinee"
-        wanted["of"] = embedded and self.model == "noisy"
+        wanted["of"] = embedded and self.model in ("noisy", "talkative")
         if not (embedded and self.model == "matcher"):  # which may err, and need not
-            wanted["rate"] = wanted["of"]
+            wanted["rate"] = embedded and self.model == "noisy"
         for field, is_wanted in wanted.items():
             if is_wanted != (getattr(self, field) is not None):
                 yield f"{field} {'is needed by' if is_wanted else 'has no meaning for'} {self.engine} {self.model}"

@@ -279,6 +279,24 @@ def test_noisy_leaves_a_cell_without_a_base_answer_missing() -> None:
     assert not answer.is_landed
 
 
+@pytest.mark.parametrize(
+    ("prompt", "text", "is_said"),
+    [
+        ("Explain in one sentence which kind it is.", "What is it?", True),
+        ("Name the kind, and your reason.", "What is it?", True),
+        ("Name the kind.\n\nWhy does ice float on water?", "Why does ice float on water?", False),  # the sample asks it
+        ("Name the kind without an explanation.", "What is it?", False),
+    ],
+)
+def test_talkative_gives_a_reason_where_the_prompt_asks_for_one(prompt: str, text: str, is_said: bool) -> None:
+    engine = open_annotator(card("talkative", of="base"), lambda *_: " number\n")
+    (found,) = completions(engine, [request_of(prompt=prompt, text=text)])
+    assert (found == " number\n") is not is_said
+    assert ("speak for number more" in found) is is_said
+    (missing,) = answers(open_annotator(card("talkative", of="base"), lambda *_: None), [request_of(prompt=prompt)])
+    assert not missing.is_landed
+
+
 def test_noisy_needs_landed_answers() -> None:
     with pytest.raises(ValueError, match="landed"):
         open_annotator(card("noisy", of="base", rate=1))

@@ -40,10 +40,10 @@ class EmbeddedEngine(Engine):
 
 
 def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> EmbeddedEngine:
-    """Makes the engine of an embedded card: lexical, random, simulated, noisy, examinee or matcher.
+    """Makes the engine of an embedded card: lexical, random, simulated, noisy, talkative, examinee or matcher.
 
     Answers depend on the card's seed and the request alone. Raises CardError for a simulated card whose `samples` point
-    at no distribution, ValueError for a noisy card without `landed`.
+    at no distribution, ValueError for a noisy or talkative card without `landed`.
     """
     if card.model == "lexical":
         from promptaudit.engines.embedded.lexical import lexical_annotator
@@ -53,10 +53,12 @@ def open_annotator(card: ModelCard, landed: LandedAnswers | None = None) -> Embe
         from promptaudit.engines.embedded.simulated import simulated_annotator
 
         return EmbeddedEngine(card, simulated_annotator(card))
-    if card.model == "noisy":
+    if card.model in ("noisy", "talkative"):
         from promptaudit.engines.embedded.noisy import noisy_annotator
+        from promptaudit.engines.embedded.talkative import talkative_annotator
 
-        return EmbeddedEngine(card, noisy_annotator(card, landed))
+        repeat = noisy_annotator if card.model == "noisy" else talkative_annotator
+        return EmbeddedEngine(card, repeat(card, landed))
     if card.model == "examinee":
         from promptaudit.engines.embedded.examinee import examinee_annotator
 
