@@ -625,7 +625,7 @@ def test_the_message_of_a_regression() -> None:
             f"Look: https://audits.example.org/reports/{run(4)}.html",
             "      promptaudit compare 000000000000 000000000000",
             "      promptaudit check 000000000000",
-            "Runbook: gate_failed",
+            "Runbook: gate_failed or alarm_is_false",
         ]
     )
 
@@ -702,7 +702,7 @@ def test_a_night_of_everything_fits_one_screen() -> None:
         f"Look: https://audits.example.org/reports/{run(4)}.html",
         "      promptaudit compare 000000000000 000000000000",
         "      promptaudit check 000000000000",
-        "Runbook: gate_failed",
+        "Runbook: gate_failed or alarm_is_false",
     ]
 
 

@@ -20,12 +20,12 @@ from promptaudit.udfs.causes import PHRASES
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered"]
 
-RUNBOOK_OF: Mapping[MessageKind, str] = {
-    "regression": "gate_failed",
-    "gate_failed": "gate_failed",
-    "unmeasured": "could_not_measure",
+RUNBOOKS_OF: Mapping[MessageKind, tuple[str, ...]] = {
+    "regression": ("gate_failed", "alarm_is_false"),
+    "gate_failed": ("gate_failed",),
+    "unmeasured": ("could_not_measure",),
 }
-"""The runbook that each kind of message names, of those in `infra/runbooks`."""
+"""The runbooks that each kind of message names, of those in `infra/runbooks`."""
 
 T = TypeVar("T")
 
@@ -134,7 +134,7 @@ def compose(night: Night, changes: Changes) -> Message | None:
         _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_unsent])),
     ]
     body = _fitted(
-        blocks, _look(night, groups, kinds, RUNBOOK_OF.get(kind)), LINES if night.seal is None else LINES - 1
+        blocks, _look(night, groups, kinds, RUNBOOKS_OF.get(kind, ())), LINES if night.seal is None else LINES - 1
     )
     return Message(kind=kind, title=title, body=body, seal=night.seal)
 
@@ -255,7 +255,9 @@ def _place(key: Key, *, with_model: bool = True) -> str:
     return " / ".join(safe(part) for part in parts if part)
 
 
-def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str], runbook: str | None) -> list[str]:
+def _look(
+    night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str], runbooks: Sequence[str]
+) -> list[str]:
     run = night.audit_run_id[:ID]
     places = [shown(night.report)] if night.report else []
     if groups and (base := groups[0][0].compare_with):
@@ -263,7 +265,7 @@ def _look(night: Night, groups: Sequence[Sequence[Problem]], kinds: Iterable[str
     if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")
     first, *others = places or [f"promptaudit report {run}"]
-    what_to_do = [] if runbook is None else [f"Runbook: {runbook}"]
+    what_to_do = [f"Runbook: {' or '.join(runbooks)}"] if runbooks else []
     return [f"Look: {first}", *(f"      {place}" for place in others), *what_to_do]
 
 
