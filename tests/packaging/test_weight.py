@@ -69,7 +69,7 @@ MOST = {
     "evidence": (1620, 18),
     "exchange": (4962, 41),
     "flows/promptaudit": (48, 1),
-    "gate": (2020, 16),
+    "gate": (2021, 16),
     "infra": (553, 6),
     "lineage": (911, 13),
     "marts": (1384, 19),
