@@ -38,7 +38,12 @@ from promptaudit.cards.check_cards.data import (
 from promptaudit.cards.check_cards.expectations import check_expectations
 from promptaudit.cards.check_cards.judges import altered_rubrics, check_judges
 from promptaudit.cards.check_cards.models import check_prices, check_recorded, lacking_engines
-from promptaudit.cards.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
+from promptaudit.cards.check_cards.rephrasings import (
+    check_languages,
+    check_rephrasings,
+    refused_rephrasings,
+    unreworded_templates,
+)
 from promptaudit.cards.check_cards.variations import check_variations, fewer_levels
 from promptaudit.registry.errors import PromptauditError, raise_all
 from promptaudit.registry.registry import KINDS, Entry, Registry
@@ -59,6 +64,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_prices,
     check_recorded,
     check_rephrasings,
+    check_languages,
     check_data,
     check_templates,  # after the data
     check_critical,
