@@ -33,10 +33,11 @@ from promptaudit.cards.check_cards.data import (
     check_templates,
     data_lacking,
     lacking_extras,
+    unlike_labels,
     unread_data,
 )
 from promptaudit.cards.check_cards.expectations import check_expectations
-from promptaudit.cards.check_cards.judges import altered_rubrics, check_judges
+from promptaudit.cards.check_cards.judges import altered_rubrics, check_judges, check_unscored
 from promptaudit.cards.check_cards.models import check_prices, check_recorded, lacking_engines
 from promptaudit.cards.check_cards.rephrasings import (
     check_languages,
@@ -57,6 +58,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_rephraser,
     check_code,
     check_judges,
+    check_unscored,
     check_model_sets,
     check_template_kinds,
     check_gate,
@@ -117,6 +119,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
         notes=(
             *registry.audit(audit_id).format.notes,
             *unread_data(cards),
+            *unlike_labels(cards),
             *refused_rephrasings(cards),
             *unreworded_templates(cards),
             *fewer_levels(cards),
