@@ -403,7 +403,11 @@ def test_rules_are_refused_only_where_they_would_reword(tmp_path: Path) -> None:
     fields = f"{RULES[:-1]}, templates: TEMPLATES}}"
     files = {"templates/o.yml": template, "q.csv": "id,text,gold\nq1,one,1\n", "tasks/q.yml": task}
     for name, is_reworded, changes in (
-        ("german", False, {"tasks/t.yml": TASK.replace("Say a or b.", "Sag, ob es a oder b ist."), **audit(RULES)}),
+        (
+            "german",
+            False,
+            {"tasks/t.yml": TASK.replace("Say a or b.", "Bewerte die Antwort mit a und b."), **audit(RULES)},
+        ),
         ("kept", False, files | audit(fields.replace("TEMPLATES", "false").replace("lexical", "swayed"), "q")),
         ("reworded", True, files | audit(fields.replace("TEMPLATES", "true").replace("lexical", "swayed"), "q")),
     ):

@@ -69,7 +69,7 @@ def test_columns_are_as_a_person_names_them(tmp_path: Path) -> None:
     found = columns_of(path, (), (), NamedColumns(input="second", gold="other", id="text"))
     assert (found.input, found.gold_label, found.id, found.labels) == ("Second", "other", "text", ("0", "1", "2"))
     for named, message in (
-        (NamedColumns(gold="lable"), "--gold: no column is called 'lable'; nearest: label"),
+        (NamedColumns(gold="lables"), "--gold: no column is called 'lables'; nearest: label"),
         (NamedColumns(input="txt"), "--input: no column is called 'txt'; nearest: text"),
         (NamedColumns(id="label"), "--id: column 'label' is no id: '0' stands in two rows"),
         (NamedColumns(kind="open"), "--kind open: no kind of task; nearest: open_ended"),

@@ -180,7 +180,9 @@ def _task(data: Path, columns: DataColumns, prompt: TaskPrompt, ids: Ids, remark
     if columns.kind == "open_ended":
         references = {} if columns.gold_label is None else {"references": [columns.gold_label]}
         scoring = _scoring(columns)
-        shown = ", ".join([*scoring["scoring"], *(f"{key} {value}" for key, value in scoring.items() if key != "scoring")])
+        shown = ", ".join(
+            [*scoring["scoring"], *(f"{key} {value}" for key, value in scoring.items() if key != "scoring")]
+        )
         if references:
             remarks.append(f"answers are scored against '{columns.gold_label}' ({shown}; in {ids.task_file})")
         return {"kind": "open_ended", "templates": ids.of("task"), **scoring, "data": fields | references}
@@ -251,7 +253,7 @@ def _field(body: Mapping[str, Any]) -> object:
 
 
 def _write(path: Path, cards: dict[str, Any]) -> None:
-    # under a first line that names the schema; what is read back equals what was meant, or nothing is written
+    # under a first line that names the schema
     path.parent.mkdir(exist_ok=True)
     write_cards(path, cards, f"# yaml-language-server: $schema=../schemas/{path.parent.name}.json")
 
