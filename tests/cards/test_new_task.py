@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from promptaudit.cards.check_cards import check_cards
-from promptaudit.cards.new_task import Said, converse, task_of
+from promptaudit.cards.new_task import TaskRequest, converse, task_of
 from promptaudit.registry import extras
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.registry import load_registry
@@ -45,10 +45,10 @@ def answering(*answers: str) -> tuple[Any, list[str]]:
 
 def test_enter_takes_what_was_guessed(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
-    said, lines = Said(data=tmp_path / "d.csv"), list[str]()
+    request, lines = TaskRequest(data=tmp_path / "d.csv"), list[str]()
     ask, asked = answering()
-    done = converse(said, ask, lines.append, "tasks/mine.yml")
-    assert done == said
+    done = converse(request, ask, lines.append, "tasks/mine.yml")
+    assert done == request
     assert lines == ["d.csv: 20 rows; input 'said', gold label 'mood', id 'nr'; labels: a, b"]
     assert [each.split(",")[0] for each in asked] == ["is that right", "your instruction", "the address of your model"]
 
@@ -59,10 +59,10 @@ def test_a_conversation_fills_in_what_options_say(tmp_path: Path) -> None:
         "no", "", "said", "starz", "", "", "", "stars", "-", "", "Rate it from 1 to 5.", "http://h/v1", "m"
     )
     lines = list[str]()
-    done = converse(Said(data=tmp_path / "d.csv"), ask, lines.append, "tasks/mine.yml")
+    done = converse(TaskRequest(data=tmp_path / "d.csv"), ask, lines.append, "tasks/mine.yml")
     assert "UsageError: --gold: no column is called 'starz'; nearest: stars" in lines
     assert len(asked) == 13
-    by_options = Said(
+    by_options = TaskRequest(
         data=tmp_path / "d.csv",
         kind="classification",
         input="said",
@@ -79,11 +79,11 @@ def test_a_conversation_fills_in_what_options_say(tmp_path: Path) -> None:
 def test_what_options_said_is_not_asked_and_nobody_at_all_ends_it(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
     ask, asked = answering()
-    said = Said(data=tmp_path / "d.csv", instruction="Judge it.", url="http://h/v1", model="m")
-    assert converse(said, ask, lambda _: None, "tasks/mine.yml") == said
+    request = TaskRequest(data=tmp_path / "d.csv", instruction="Judge it.", url="http://h/v1", model="m")
+    assert converse(request, ask, lambda _: None, "tasks/mine.yml") == request
     assert len(asked) == 1
     with pytest.raises(UsageError, match="--gold: no column is called 'lost'"):
-        converse(Said(data=tmp_path / "d.csv", gold="lost"), answering()[0], lambda _: None, "tasks/mine.yml")
+        converse(TaskRequest(data=tmp_path / "d.csv", gold="lost"), answering()[0], lambda _: None, "tasks/mine.yml")
 
 
 @pytest.mark.slow
@@ -198,9 +198,24 @@ def test_open_questions_get_templates_a_rule_and_where_they_need_one_a_judge(
     assert task["data"].get("references") == (["answer"] if answers else None)
     audit = load_registry([tmp_path / "registry"]).audit("mine")
     assert audit.judges == (("my_judge",) if has_judge else ())
+    assert cards(tmp_path, "models")["my_model"]["sampling"]["max_tokens"] == (512 if has_judge else 64)
     if has_judge:
         assert cards(tmp_path, "judges")["my_judge"].get("references") == (None if answers else "none")
     assert promptaudit(tmp_path, "validate", "mine").out.endswith("audit 'mine' is sound\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--kind", "extraction"), "--kind extraction: --fields a,b,c names the fields of its answers"),
+        (("--kind", "classification", "--fields", "stars"), "--kind classification: it has no --fields"),
+        (("--kind", "open_ended", "--labels", "a,b"), "--kind open_ended: it has no --labels"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options: tuple[str, ...], line: str) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    ended = promptaudit(tmp_path, "init", "--data", "d.csv", *options)
+    assert (ended.code, ended.one_line()) == (2, f"UsageError: {line}")
 
 
 def test_open_questions_without_answers_need_a_model(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 QUESTIONS = ("Why is the sky blue?", "How do I boil an egg?", "What helps against hiccups?")
 
 
-def said(body: dict[str, Any]) -> str:
+def answer(body: dict[str, Any]) -> str:
     """The model answers two of three questions; its judge rules a match unless nobody knows."""
     prompt = body["messages"][-1]["content"]
     if '"match"' in prompt:
@@ -27,7 +27,7 @@ def test_a_judge_without_references_rules_on_questions_without(tmp_path: Path) -
     (tmp_path / "d.jsonl").write_text(
         "".join(json.dumps({"question": each}) + "\n" for each in QUESTIONS), encoding="utf-8"
     )
-    with knowing_server(said) as server:
+    with knowing_server(answer) as server:
         promptaudit(tmp_path, "init", "--data", "d.jsonl", "--url", server.base_url, "--model", "m")
         ran = promptaudit(tmp_path, "run", "mine")
     assert ran.code == 0, ran.err

@@ -61,7 +61,7 @@ MOST = {
     "YAML models_registry": (1667, 83),
     "ask": (3273, 32),
     "audit": (1697, 15),
-    "cards": (2832, 27),
+    "cards": (2847, 27),
     "cli": (1391, 10),
     "engines": (3986, 63),
     "evidence": (1620, 18),

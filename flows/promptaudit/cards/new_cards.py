@@ -29,6 +29,7 @@ STARTER = SHIPPED / "starter"
 NAME = "mine"
 KNOWING = ("swayed", "unmoved")
 """Offline models that know the gold values."""
+MAX_TOKENS, MAX_TOKENS_OF_SENTENCES = 64, 512
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -39,7 +40,7 @@ class Endpoint:
     url: str
     model: str
 
-    def card(self) -> dict[str, Any]:
+    def card(self, max_tokens: int = MAX_TOKENS) -> dict[str, Any]:
         """Makes the model's card. An endpoint elsewhere takes its key from OPENAI_API_KEY.
 
         Raises UsageError for no URL.
@@ -47,7 +48,7 @@ class Endpoint:
         here = _host_of(self.url) in LOOPBACK
         card: dict[str, Any] = {"engine": "openai_api", "model": self.model, "base_url": self.url}
         own = {"price": "free"} if here else {"api_key_env": "OPENAI_API_KEY"}
-        return {**card, "sampling": {"temperature": 0, "max_tokens": 64}, **own}
+        return {**card, "sampling": {"temperature": 0, "max_tokens": max_tokens}, **own}
 
 
 def _host_of(url: str) -> str:
@@ -145,7 +146,7 @@ def _cards(
     rephrasers: dict[str, Any] = {ids.of("rephraser"): {"kind": "rules"}}
     audit = _audit(columns, prompt, endpoint, ids)
     if endpoint is not None:
-        cards[f"models/{name}.yml"] = {ids.of("model"): endpoint.card()}
+        cards[f"models/{name}.yml"] = {ids.of("model"): endpoint.card(_max_tokens(columns))}
         rephrasers[ids.of("model_rephraser")] = {"kind": "model", "model": ids.of("model")}
     if (language := _unknown_language(columns, prompt)) is not None:
         if endpoint is None:
@@ -164,6 +165,11 @@ def _cards(
             audit["judges"] = [ids.of("judge")]
     cards[f"audits/{name}.yml"] = {name: audit}
     return cards
+
+
+def _max_tokens(columns: DataColumns) -> int:
+    is_long = columns.kind == "open_ended" and not (columns.references and is_short(columns.references))
+    return MAX_TOKENS_OF_SENTENCES if is_long or columns.fields else MAX_TOKENS
 
 
 def _unknown_language(columns: DataColumns, prompt: TaskPrompt) -> str | None:

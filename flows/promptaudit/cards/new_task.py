@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from promptaudit.cards.task_prompt import (
     prompt_of_instruction,
     prompt_of_template,
 )
-from promptaudit.registry.errors import PromptauditError
+from promptaudit.registry.errors import PromptauditError, UsageError
 
 Ask = Callable[[str, str], str]
 """Takes a question and what Enter answers, and gives the answer."""
@@ -32,7 +32,7 @@ MOST_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class TaskRequest:
     """What a person says of the task, each None if it is to be guessed."""
 
     data: Path
@@ -49,35 +49,46 @@ class Said:
     model: str | None = None
 
 
-def task_of(said: Said, file: str, choose: Choose | None = None) -> tuple[DataColumns, TaskPrompt]:
+def task_of(request: TaskRequest, file: str, choose: Choose | None = None) -> tuple[DataColumns, TaskPrompt]:
     """Finds the columns of the data and makes the prompt; `file` is the task's card, for messages.
 
     Labels such as TRUE and FALSE stand for the yes and no that the prompt asks for. Raises as `columns_of`,
     `columns_of_fields` and `prompt_of_chat` do.
     """
-    chat = None if said.messages is None else read_prompt(said.messages)
+    chat = None if request.messages is None else read_prompt(request.messages)
     put_in = frozenset[str]() if chat is None else names_in_braces(chat)
-    turns = (("user", said.instruction or ""),) if chat is None else chat.messages
-    named = NamedColumns(input=said.input, gold=said.gold, id=said.id, kind=said.kind)
-    fields = split_labels(said.fields, "--fields")
-    if not fields and not said.labels and said.kind in (None, "extraction"):
-        fields = fields_asked_for(said.data, turns, put_in)
-    is_recognised = bool(fields) and not said.fields
+    turns = (("user", request.instruction or ""),) if chat is None else chat.messages
+    named = NamedColumns(input=request.input, gold=request.gold, id=request.id, kind=request.kind)
+    fields = split_labels(request.fields, "--fields")
+    if not fields and not request.labels and request.kind in (None, "extraction"):
+        fields = fields_asked_for(request.data, turns, put_in)
+    _refuse_misfits(request.kind, fields, has_labels=bool(request.labels))
+    is_recognised = bool(fields) and not request.fields
     columns = (
-        columns_of_fields(said.data, fields, put_in, named)
+        columns_of_fields(request.data, fields, put_in, named)
         if fields
-        else columns_of(said.data, split_labels(said.labels), put_in, named)
+        else columns_of(request.data, split_labels(request.labels), put_in, named)
     )
     columns = _with_words("\n".join(text for role, text in turns if role != "assistant"), columns, file)
     if columns.kind in OF_KIND:
-        prompt = prompt_of_template(columns, said.instruction, chat)
+        prompt = prompt_of_template(columns, request.instruction, chat)
     elif chat is not None:
-        prompt = prompt_of_chat(chat, columns, said.instruction, choose, is_recognised=is_recognised)
+        prompt = prompt_of_chat(chat, columns, request.instruction, choose, is_recognised=is_recognised)
     elif columns.fields:
-        prompt = prompt_of_fields(said.instruction, tuple(columns.fields), is_recognised=is_recognised)
+        prompt = prompt_of_fields(request.instruction, tuple(columns.fields), is_recognised=is_recognised)
     else:
-        prompt = prompt_of_instruction(said.instruction, columns.labels)
+        prompt = prompt_of_instruction(request.instruction, columns.labels)
     return columns, replace(prompt, lines=tuple(line.replace(CARD, file) for line in prompt.lines))
+
+
+def _refuse_misfits(kind: str | None, fields: Sequence[str], *, has_labels: bool) -> None:
+    if (kind == "extraction") != bool(fields) and kind is not None:
+        what = "--fields a,b,c names the fields of its answers" if not fields else "it has no --fields"
+        msg = f"--kind {kind[:80]}: {what}"
+        raise UsageError(msg)
+    if has_labels and kind not in (None, "classification"):
+        msg = f"--kind {kind}: it has no --labels"
+        raise UsageError(msg)
 
 
 def _with_words(text: str, columns: DataColumns, file: str) -> DataColumns:
@@ -103,35 +114,37 @@ def is_scale(instruction: str, labels: tuple[str, ...]) -> bool:
     return len(numbers) > 2 and any(low <= numbers[0] and numbers[-1] <= high for low, high in ends)  # noqa: PLR2004
 
 
-def converse(said: Said, ask: Ask, say: Callable[[str], None], file: str) -> Said:
-    """Says what was found in the data, and asks for what was not said and cannot be known; Enter takes the guess.
+def converse(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: str) -> TaskRequest:
+    """Says what was found in the data, and asks for what was not given and cannot be known; Enter takes the guess.
 
     An answer that does not fit is asked for again, with the reason.
     """
-    said, columns = _settled(said, ask, say, file)
-    if said.instruction is None and said.messages is None:
+    request, columns = _agreed(request, ask, say, file)
+    if request.instruction is None and request.messages is None:
         usual = OF_KIND.get(columns.kind, INSTRUCTION)
         answer = ask("your instruction, as you send it", "" if columns.fields else usual)
-        said = replace(said, instruction=None if answer in ("", usual) else answer)
-    if said.url is None:
+        request = replace(request, instruction=None if answer in ("", usual) else answer)
+    if request.url is None:
         url = ask("the address of your model, such as http://127.0.0.1:11434/v1; - for offline models", NONE)
         if url != NONE:
-            said = replace(said, url=url, model=ask("the name of the model there", "llama3.2"))
-    return said
+            request = replace(request, url=url, model=ask("the name of the model there", "llama3.2"))
+    return request
 
 
-def _settled(said: Said, ask: Ask, say: Callable[[str], None], file: str) -> tuple[Said, DataColumns]:
+def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: str) -> tuple[TaskRequest, DataColumns]:
     # asks for each column until the person agrees
     for attempt in range(MOST_ATTEMPTS):
         try:
-            columns, _ = task_of(said, file)
-            say(f"{said.data.name}: {columns.sentence}")
+            columns, _ = task_of(request, file)
+            say(f"{request.data.name}: {columns.sentence}")
             for note in columns.notes:
                 say(note)
             if ask("is that right, yes or no", "yes").casefold() not in ("n", "no"):
-                return replace(said, kind=said.kind or (columns.kind if columns.kind in OF_KIND else None)), columns
-            guess = Said(
-                data=said.data,
+                return replace(
+                    request, kind=request.kind or (columns.kind if columns.kind in OF_KIND else None)
+                ), columns
+            guess = TaskRequest(
+                data=request.data,
                 input=columns.input,
                 gold=columns.gold_label or NONE,
                 id=columns.id or NONE,
@@ -142,21 +155,21 @@ def _settled(said: Said, ask: Ask, say: Callable[[str], None], file: str) -> tup
             if attempt + 1 == MOST_ATTEMPTS:  # nobody answers
                 raise
             say(str(error))
-            guess = said
-        said = _asked(said, guess, ask)
-    return said, task_of(said, file)[0]
+            guess = request
+        request = _corrected(request, guess, ask)
+    return request, task_of(request, file)[0]
 
 
-def _asked(said: Said, guess: Said, ask: Ask) -> Said:
+def _corrected(request: TaskRequest, guess: TaskRequest, ask: Ask) -> TaskRequest:
     kind = ask("the kind: classification, multiple_choice, open_ended or extraction", guess.kind or "classification")
-    said = replace(
-        said, kind=kind, input=ask("the column of the text", guess.input or "input"), labels=None, fields=None
+    request = replace(
+        request, kind=kind, input=ask("the column of the text", guess.input or "input"), labels=None, fields=None
     )
     if kind == "extraction":
-        said = replace(said, fields=ask("the columns of the fields, as a,b,c", guess.fields or ""), gold=None)
+        request = replace(request, fields=ask("the columns of the fields, as a,b,c", guess.fields or ""), gold=None)
     else:
         what = "reference answers" if kind == "open_ended" else "gold label"
-        said = replace(said, gold=ask(f"the column of the {what}, - for none", guess.gold or NONE))
-    if kind == "classification" and said.gold == NONE:
-        said = replace(said, labels=ask("the labels, as a,b,c", ""))
-    return replace(said, id=ask("the column of the id, - for none", guess.id or NONE))
+        request = replace(request, gold=ask(f"the column of the {what}, - for none", guess.gold or NONE))
+    if kind == "classification" and request.gold == NONE:
+        request = replace(request, labels=ask("the labels, as a,b,c", ""))
+    return replace(request, id=ask("the column of the id, - for none", guess.id or NONE))

@@ -12,7 +12,7 @@ from promptaudit.cli.app import app, show, state
 from promptaudit.registry.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptaudit.cards.new_task import Said
+    from promptaudit.cards.new_task import TaskRequest
 
 
 @app.command()
@@ -108,31 +108,31 @@ def init(
     elif data is None:
         written = scaffold(folder)
     else:
-        from promptaudit.cards.new_task import Said
+        from promptaudit.cards.new_task import TaskRequest
 
-        said = Said(data=data, model=model, **of_data)  # type: ignore[arg-type]
-        written, lines, name = _written_for(folder, said)
+        request = TaskRequest(data=data, model=model, **of_data)  # type: ignore[arg-type]
+        written, lines, name = _written_for(folder, request)
         next_step = _next_step(folder, name)
     paths = [str(path) for path in written]
     show({"written": paths, "notes": lines}, [*paths, *lines, next_step])
 
 
-def _written_for(folder: Path, said: Said) -> tuple[list[Path], tuple[str, ...], str]:
+def _written_for(folder: Path, request: TaskRequest) -> tuple[list[Path], tuple[str, ...], str]:
     from promptaudit.cards.new_cards import NAME, Endpoint, Ids, name_taken, scaffold_for
     from promptaudit.cards.new_task import converse, task_of
 
     progress = state.progress()
-    name = said.name or NAME
+    name = request.name or NAME
     if progress.can_ask:
-        while said.name is None and (taken := name_taken(folder, name)) is not None:
+        while request.name is None and (taken := name_taken(folder, name)) is not None:
             progress.say(taken)
-            name = progress.ask("a name for the audit", said.data.stem)
-        said = converse(said, progress.ask, progress.say, Ids(name).task_file)
+            name = progress.ask("a name for the audit", request.data.stem)
+        request = converse(request, progress.ask, progress.say, Ids(name).task_file)
     choose = progress.choose_text if progress.can_ask else None
-    columns, prompt = task_of(said, Ids(name).task_file, choose)
-    endpoint = None if said.url is None or said.model is None else Endpoint(url=said.url, model=said.model)
-    written, remarks = scaffold_for(folder, said.data, columns, prompt, endpoint, name)
-    return written, (f"{said.data.name}: {columns.sentence}", *columns.notes, *prompt.lines, *remarks), name
+    columns, prompt = task_of(request, Ids(name).task_file, choose)
+    endpoint = None if request.url is None or request.model is None else Endpoint(url=request.url, model=request.model)
+    written, remarks = scaffold_for(folder, request.data, columns, prompt, endpoint, name)
+    return written, (f"{request.data.name}: {columns.sentence}", *columns.notes, *prompt.lines, *remarks), name
 
 
 def _next_step(folder: Path, name: str) -> str:
