@@ -39,6 +39,7 @@ INVOICES = (
 )
 ROWS = "id,text,total,day,coin\ni1,one,1,2024-03-05,eur\ni2,two,2,,USD\n"
 API = "m:\n  engine: openai_api\n  model: small\n  api_key_env: AUDIT_KEY\n"
+RULES = "models: [lexical]\n  rephrasing: {rephraser: rules, variants: 3}"
 REWORDED = "a: {tasks: [t], models: [lexical], rephrasing: {rephraser: listed, variants: 3}}\n"
 
 
@@ -256,6 +257,14 @@ OF_CARDS: dict[str, tuple[dict[str, str], str]] = {
             "`kind: python` a function"
         ),
     ),
+    "rules for an instruction in a language that they do not know": (
+        {"tasks/t.yml": TASK.replace("Say a or b.", "Di' se la risposta è a oppure b."), **audit(RULES)},
+        (
+            "CardError: tasks/t.yml line 3: instruction: it is in Italian, and rephraser 'rules' of kind `rules` rewords "
+            "English, German, French and Spanish: name a rephraser with `kind: model` and `model` in "
+            "rephrasing.rephraser of audit 'a'"
+        ),
+    ),
     "rephrasings of another task alone": (
         {"rephrasers/r.yml": "listed: {kind: fixed, variants: {u: [A or b?]}}\n", "audits/a.yml": REWORDED},
         "CardError: rephrasers/r.yml line 1: variants: none of task 't'; known: u",
@@ -385,6 +394,27 @@ def test_what_this_machine_lacks_is_told_by_validate_and_plan_and_refused_by_run
     assert line not in promptaudit(tmp_path, "validate", **given).out  # of every card: none is about to be run
     ended = promptaudit(tmp_path, "run", "a", **given)
     assert (ended.code, ended.err, ended.out) == (code, line + "\n", "")
+
+
+def test_rules_are_refused_only_where_they_would_reword(tmp_path: Path) -> None:
+    # labels do not count, nor templates that are asked as they stand; German has rules
+    template = "o:\n  kind: open_ended\n  templates: ['Rispondi alla domanda con il nome che è giusto: {question}']\n"
+    task = SUMS.replace("asks", "o").replace("[math_equal]", "[exact]")
+    fields = f"{RULES[:-1]}, templates: TEMPLATES}}"
+    files = {"templates/o.yml": template, "q.csv": "id,text,gold\nq1,one,1\n", "tasks/q.yml": task}
+    for name, is_reworded, changes in (
+        (
+            "german",
+            False,
+            {"tasks/t.yml": TASK.replace("Say a or b.", "Bewerte die Antwort mit a und b."), **audit(RULES)},
+        ),
+        ("kept", False, files | audit(fields.replace("TEMPLATES", "false").replace("lexical", "swayed"), "q")),
+        ("reworded", True, files | audit(fields.replace("TEMPLATES", "true").replace("lexical", "swayed"), "q")),
+    ):
+        folder = registry_of(tmp_path / name, changes)
+        errors = [str(error) for error in check_audit(load_registry([folder]), "a").errors]
+        assert [error for error in errors if "it is in Italian" in error] == (errors if is_reworded else [])
+        assert len(errors) == is_reworded
 
 
 @pytest.mark.parametrize("command", COMMANDS)

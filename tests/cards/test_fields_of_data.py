@@ -97,6 +97,7 @@ def test_what_a_person_should_know_of_columns_is_noted(tmp_path: Path) -> None:
     assert found.fields == {"items": {"rule": "number", "list": True}, "day": {"rule": "exact"}}
     assert "items (number, in lists), day (exact)" in found.sentence
     assert [note.split(":")[0] for note in found.notes] == [
+        "no id, since no column has one for each row",
         "column 'deep' holds objects, or lists of such, which no rule compares",
         "column 'maker' holds objects, or lists of such, which no rule compares",
         "field 'day'",

@@ -24,7 +24,7 @@ def test_a_file_and_an_endpoint_become_cards_that_are_sound(tmp_path: Path) -> N
     data, folder = tmp_path / "mine.csv", tmp_path / "registry"
     data.write_text(ROWS, encoding="utf-8")
     endpoint = Endpoint(url="http://127.0.0.1:8123/v1", model="house-1")
-    written = scaffold_for(folder, data, columns_of(data), PROMPT, endpoint)
+    written, _ = scaffold_for(folder, data, columns_of(data), PROMPT, endpoint)
     assert all(path.is_file() for path in written)
     registry = load_registry([folder])
     task, model = registry.task("my_task"), registry.model("my_model")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.cards.task_of_data import columns_of, split_labels
+from promptaudit.cards.task_of_data import NamedColumns, columns_of, split_labels
 from promptaudit.registry.errors import DataError, UsageError
 
 
@@ -28,12 +28,104 @@ def test_usual_names_are_taken_first(tmp_path: Path) -> None:
 def test_unusual_names_are_told_by_what_the_columns_hold(tmp_path: Path) -> None:
     rows = "".join(f"{n},what somebody wrote number {n},{'good' if n % 2 else 'bad'}\n" for n in range(8))
     found = columns_of(written(tmp_path, f"nr,Kommentar,Urteil\n{rows}"))
-    assert (found.id, found.input, found.gold_label) == (None, "Kommentar", "Urteil")
+    assert (found.id, found.input, found.gold_label) == ("nr", "Kommentar", "Urteil")
 
 
 def test_an_id_that_repeats_is_none(tmp_path: Path) -> None:
     found = columns_of(written(tmp_path, "id,text,gold\n1,x,a\n1,y,b\n2,z,a\n3,w,b\n"))
     assert found.id is None
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith(
+        "no id, since column 'id' is none: '1' stands in two rows: a row that goes or moves loses"
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "key"),
+    [
+        ("text,ticket_id", ["a b,T-1", "c d,T-2", "e f,T-3"], "ticket_id"),
+        ("text,code", ["a b,x1", "c d,x2", "e f,x9"], "code"),  # codes with digits
+        ("text,place", ["a b,7", "c d,5", "e f,6"], "place"),  # whole numbers one after the other
+        ("text,price", ["a b,7", "c d,5.5", "e f,6"], None),  # numbers with gaps count something
+        ("text,price", ["a b,7", "c d,50", "e f,6"], None),
+        ("text,word", ["a b,x", "c d,y", "e f,z"], None),
+        ("text,year_id", ["a b,1", "c d,", "e f,3"], None),  # not for each row
+        ("id,case_nr,text", ["1,8,a b", "1,9,c d"], "case_nr"),  # the usual one repeats
+    ],
+)
+def test_an_id_is_unique_and_called_or_written_as_one(
+    tmp_path: Path, header: str, rows: list[str], key: str | None
+) -> None:
+    path = written(tmp_path, "\n".join([header, *rows]) + "\n")
+    found = columns_of(path, ["yes", "no"])
+    assert (found.id, len(found.notes)) == (key, key is None)
+    assert columns_of(path, ["yes", "no"], (), NamedColumns(id="-")).id is None
+
+
+def test_columns_are_as_a_person_names_them(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "id,text,label,Second,other\n" + "".join(f"{n},t{n},{n % 2},x {n},{n % 3}\n" for n in range(9))
+    )
+    found = columns_of(path, (), (), NamedColumns(input="second", gold="other", id="text"))
+    assert (found.input, found.gold_label, found.id, found.labels) == ("Second", "other", "text", ("0", "1", "2"))
+    for named, message in (
+        (NamedColumns(gold="lables"), "--gold: no column is called 'lables'; nearest: label"),
+        (NamedColumns(input="txt"), "--input: no column is called 'txt'; nearest: text"),
+        (NamedColumns(id="label"), "--id: column 'label' is no id: '0' stands in two rows"),
+        (NamedColumns(kind="open"), "--kind open: no kind of task; nearest: open_ended"),
+        (NamedColumns(kind="multiple_choice"), "no columns are options, of 'id', 'text', 'label'"),
+        (NamedColumns(kind="classification", gold="-"), "no column holds a few labels, of 'id', 'text'"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            columns_of(path, (), (), named)
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("gold", "gold_labels"),
+    [
+        ("ABC", {}),
+        ("abc", {"a": "A", "b": "B", "c": "C"}),
+        ("012", {"0": "A", "1": "B", "2": "C"}),
+        ("123", {"1": "A", "2": "B", "3": "C"}),
+    ],
+)
+@pytest.mark.parametrize("is_list", [False, True])
+def test_options_are_columns_or_a_list_and_the_gold_label_a_letter_or_a_place(
+    tmp_path: Path, gold: str, gold_labels: dict[str, str], is_list: bool
+) -> None:
+    options = '"[""x"", ""y"", ""z""]"' if is_list else "x,y,z"
+    header = "id,question,choices,answer" if is_list else "id,question,option_a,option_b,option_c,answer"
+    path = written(tmp_path, f"{header}\n" + "".join(f"q{n},Which?,{options},{gold[n % 3]}\n" for n in range(6)))
+    found = columns_of(path)
+    assert (found.kind, found.input, found.labels) == ("multiple_choice", "question", ("A", "B", "C"))
+    assert found.options == (("choices",) if is_list else ("option_a", "option_b", "option_c"))
+    assert found.gold_labels == gold_labels
+    assert len(found.notes) == gold.isdigit()
+
+
+def test_the_text_of_an_option_is_no_letter(tmp_path: Path) -> None:
+    path = written(tmp_path, "question,option_a,option_b,answer\nWhich?,red,blue,red\n")
+    with pytest.raises(
+        UsageError, match=r"column 'answer' holds 'red', which is neither the letter of an option \(A to B\)"
+    ):
+        columns_of(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "references"),
+    [
+        ("question,answer\nWho?,Ada\nWhere?,Oslo\n", "answer", ("Ada", "Oslo")),
+        ("question,reference\nWho?,Ada\nWhere?,Oslo\n", "reference", ("Ada", "Oslo")),
+        ("question\nWho?\nWhere?\n", None, ()),
+    ],
+)
+def test_without_a_few_labels_questions_are_open(
+    tmp_path: Path, text: str, gold: str | None, references: tuple[str, ...]
+) -> None:
+    found = columns_of(written(tmp_path, text))
+    assert (found.kind, found.gold_label, found.references, found.labels) == ("open_ended", gold, references, ())
+    assert "--labels yes,no or --gold COLUMN asks for labels" in found.notes[-1]
 
 
 def test_labels_may_be_given_where_there_is_no_gold(tmp_path: Path) -> None:
@@ -41,9 +133,10 @@ def test_labels_may_be_given_where_there_is_no_gold(tmp_path: Path) -> None:
     found = columns_of(path, ["yes", "no"])
     assert (found.gold_label, found.labels) == (None, ("yes", "no"))
     with pytest.raises(
-        UsageError, match=r"mine\.csv: no column holds a few labels, of 'text'; name them: --labels yes,no"
+        UsageError,
+        match=r"mine\.csv: no column holds a few labels, of 'text'; name them: --labels yes,no, or the column: --gold",
     ):
-        columns_of(path)
+        columns_of(path, (), (), NamedColumns(kind="classification"))
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,11 @@ def test_a_rubric_of_somebody_elses_is_sent_byte_for_byte_at_every_ask(tmp_path:
             "rubric must use {question}, {references}",
         ),
         (
+            "judges",
+            "jury: {model: j, references: none, rubric: '{question} {references} {completion}'}\n",
+            "references: none: rubric must use {question} and {completion}, and not {references}",
+        ),
+        (
             "tasks",
             TASK + "  scoring: token_f1\n",
             "scoring: 'token_f1' does not score multiple_choice; what does: option_letter, option_loglikelihood",

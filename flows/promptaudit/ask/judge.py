@@ -163,7 +163,8 @@ def missing_rulings(
         del of_judge["repetitions"]
         rows = warehouse.read(sql("ask", "missing_pairs"), **of_judge, against=card.against)
         return sorted((_OpenRuling(**row) for row in rows), key=lambda each: (each.judged_id, each.repetition))
-    wanted = [_OpenRuling(**row) for row in warehouse.read(sql("ask", "missing_rulings"), **of_judge)]
+    rows = warehouse.read(sql("ask", "missing_rulings"), **of_judge, needs_key=card.needs_key)
+    wanted = [_OpenRuling(**row) for row in rows]
     settled = warehouse.read(
         "select control_id, repetition from raw.verdicts where audit_run_id = $run and judge_id = $judge "
         "and judge_key = $key and is_settled and control_id is not null",

@@ -27,6 +27,7 @@ from promptaudit.audit.runs import (
 )
 from promptaudit.audit.steps import AuditRun, Outcome, RunOptions, measure
 from promptaudit.cards.check_cards import CardCheck, check_audit
+from promptaudit.cards.check_cards.data import unlike_labels
 from promptaudit.cards.check_cards.models import lacking_engines
 from promptaudit.cards.trust.refuse import refuse_untrusted
 from promptaudit.engines.local_server.shared import SERVERS
@@ -114,7 +115,7 @@ def run_audit(
     options = options or RunOptions()
     checked = check_audit(registry, audit_id, settings.max_usd)
     raise_all([*checked.errors, *checked.lacking_data, *checked.lacking_extras])
-    for line in (*checked.passed_over, *registry.audit(audit_id).format.notes):
+    for line in (*checked.passed_over, *registry.audit(audit_id).format.notes, *unlike_labels(checked.cards)):
         progress.warn(line)
     refuse_untrusted(settings, checked.cards.used, progress)
     design = design_audit(registry, audit_id, checked)

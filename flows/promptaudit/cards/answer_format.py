@@ -27,7 +27,7 @@ _JSON = re.compile(
     rf"\b(?:{ASK}|format|produce|formatted)\b{_GAP}\bjson\b|\b(?:{ASK}|format)\b[^.!?{{}}]{{0,80}}\{{\s*\"",
     re.IGNORECASE,
 )
-_SMALL_WORDS = r"(?:\W+(?:with|by|in|as|either|only|just|one|of|the|these|following|words?|labels?|a|an|single))*"
+SMALL_WORDS = r"(?:\W+(?:with|by|in|as|either|only|just|one|of|the|these|following|words?|labels?|a|an|single))*"
 _LIST = re.compile(r"\b(?:labels|classes|categories|options|choices|answers)\b[^:\n]{0,40}:", re.IGNORECASE)
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _FIELD = re.compile(r'"([A-Za-z_]\w{0,39})"\s*:\s*("[^"\n]*"|[^\s",{}]*)')
@@ -51,7 +51,7 @@ def asks_for_a_form(sentence: str, labels: Sequence[str]) -> bool:
     names = "|".join(map(_as_answer, (*labels, "yes", "no")))
     return (
         re.search(
-            rf"(?<!\bthe )(?<!\bthis )(?<!\ban )\b{ASK}{_SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE
+            rf"(?<!\bthe )(?<!\bthis )(?<!\ban )\b{ASK}{SMALL_WORDS}\W+(?:{names})(?!\w)", sentence, re.IGNORECASE
         )
         is not None
     )

@@ -10,7 +10,16 @@ from typing import Any
 import polars as pl
 
 from promptaudit.cards.answer_format import fields_of_columns
-from promptaudit.cards.task_of_data import ID_NAMES, INPUT_NAMES, DataColumns, read_rows, text_and_key
+from promptaudit.cards.task_of_data import (
+    GUESSED,
+    ID_NAMES,
+    INPUT_NAMES,
+    DataColumns,
+    NamedColumns,
+    key_of,
+    read_rows,
+    text_of,
+)
 from promptaudit.prompts.messages import Messages
 from promptaudit.registry.cards import ALL_FIELDS
 from promptaudit.registry.errors import UsageError, nearest
@@ -45,8 +54,10 @@ def fields_asked_for(path: Path, messages: Messages, put_in: Collection[str]) ->
     return tuple(found) if len(found) >= FEWEST_FIELDS else ()
 
 
-def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] = ()) -> DataColumns:
-    """Finds the columns of a CSV, JSONL or Parquet file for fields. Their gold values are in the columns `names`.
+def columns_of_fields(
+    path: Path, names: Sequence[str], put_in: Collection[str] = (), named: NamedColumns = GUESSED
+) -> DataColumns:
+    """Finds the columns of a CSV, JSONL, Parquet or XLSX file for fields. Their gold values are in the columns `names`.
 
     Names match columns in any case. Columns of objects, and of lists of objects or lists, are left out, and a note says
     so. Of columns among `put_in`, which a prompt puts in, one is the text. Raises DataError for a file that cannot be
@@ -62,7 +73,8 @@ def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] 
     if not 0 < len(singles) <= MAX_FIELDS:
         msg = f"--fields: a task has 1 to {MAX_FIELDS} fields without objects, and these are {len(singles)}"
         raise UsageError(msg)
-    text, key = text_and_key(frame, path, set(columns.values()), put_in)
+    key, of_key = key_of(frame, named.id, set(columns.values()))
+    text = text_of(frame, path, {key, *columns.values()}, put_in, named.input)
     fields = {
         name: {**rule_of(frame[column]), **({} if column == name else {"gold": column})}
         for name, column in singles.items()
@@ -78,7 +90,12 @@ def columns_of_fields(path: Path, names: Sequence[str], put_in: Collection[str] 
         n_rows=frame.height,
         names=tuple(frame.columns),
         fields=fields,
-        notes=(*(NESTED.format(name[:80]) for name in nested), *(UNCLEAR.format(name[:80]) for name in unclear)),
+        kind="extraction",
+        notes=(
+            *of_key,
+            *(NESTED.format(name[:80]) for name in nested),
+            *(UNCLEAR.format(name[:80]) for name in unclear),
+        ),
     )
 
 

@@ -4,30 +4,58 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import string
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from promptaudit.registry.cards import composed
 from promptaudit.registry.errors import UsageError, nearest
 from promptaudit.registry.tables import ESCAPED, read_text_table
+from promptaudit.registry.task_cards import Kind
+from promptaudit.udfs.scoring.fields import is_list, items_of
+
+KINDS: tuple[str, ...] = get_args(Kind)
 
 GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "sentiment", "y")
+REFERENCE_NAMES = ("reference", "references", "reference_answer", "expected", "expected_output", "ideal", "solution")
 ID_NAMES = ("id", "sample_id", "key", "uid", "index")
 INPUT_NAMES = ("input", "text", "question", "sentence", "prompt", "content", "review", "body")
+OPTION_LISTS = ("options", "choices")
 MOST_LABELS = 50
 MOST_SHOWN = 12
+NONE = "-"
+"""What a person says for a column that there is not."""
+_OF_ID = re.compile(r"(?:^|[\W_])(?:id|uid|uuid|key|nr|no|number|nummer)$|[a-z]ID$|Id$", re.IGNORECASE)
+_CODE = re.compile(r"(?=\S*\d)[\w./:#-]{1,64}")
+_DECIMAL = re.compile(r"[-+]?\d*[.,]\d+|[-+]?\d+")
+_OPTION = re.compile(r"(?:option|choice|answer)[ _-]?([a-j1-9])|([a-j])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedColumns:
+    """The columns that a person names by their purpose, and the kind of the task. None is guessed, "-" is for no column."""
+
+    input: str | None = None
+    gold: str | None = None
+    id: str | None = None
+    kind: str | None = None
+
+
+GUESSED = NamedColumns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataColumns:
     """The columns of a file by their purpose, the labels of its gold column in order, and the names of all columns.
 
-    `fields` are the fields of an extraction, as a card has them; there are no labels then. `notes` are for the person
-    whose file it is.
+    `fields` are the fields of an extraction, as a card has them; there are no labels then, nor for an open question, whose
+    gold column has its reference answers. `gold_labels` maps what the gold column holds to labels where the two differ.
+    `notes` are for the person whose file it is.
     """
 
     input: str
@@ -38,6 +66,11 @@ class DataColumns:
     names: tuple[str, ...]
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kind: Kind = "classification"
+    options: tuple[str, ...] = ()
+    gold_labels: Mapping[str, str] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
+    """The distinct reference answers."""
 
     @property
     def sentence(self) -> str:
@@ -46,35 +79,136 @@ class DataColumns:
         if self.fields:
             fields = ", ".join(itertools.starmap(_described, self.fields.items()))
             return f"{self.n_rows} rows; input '{self.input}', {key}; fields: {fields}"
+        if self.kind == "open_ended":
+            gold = "no reference answers" if self.gold_label is None else f"reference answers '{self.gold_label}'"
+            return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; open questions"
         gold = "no gold label" if self.gold_label is None else f"gold label '{self.gold_label}'"
-        return (
-            f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; labels: {', '.join(map(_quoted, self.labels))}"
-        )
+        shown = f"{', '.join(map(_quoted, self.labels))}"
+        if self.kind == "multiple_choice":
+            options = ", ".join(repr(name[:80]) for name in self.options)
+            return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; options: {options}, under {shown}"
+        return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; labels: {shown}"
 
 
-def columns_of(path: Path, labels: Sequence[str] = (), put_in: Collection[str] = ()) -> DataColumns:
-    """Finds the columns of a CSV, JSONL or Parquet file: by their usual names, else by what they hold.
+def columns_of(
+    path: Path, labels: Sequence[str] = (), put_in: Collection[str] = (), named: NamedColumns = GUESSED
+) -> DataColumns:
+    """Finds the columns of a CSV, JSONL, Parquet or XLSX file: as named, by their usual names, else by what they hold.
 
     The gold label is a column of few distinct values, the text the longest on average, the id a column without a
-    repeated value. `labels` are the label set; without them it is what the gold column holds. Of columns among
-    `put_in`, which a prompt puts in, one is the text and none is the gold label.
+    repeated value. `labels` are the label set; without them it is what the gold column holds. Where no column holds a few
+    labels, the questions are open; where some are options, they are to be chosen from. Of columns among `put_in`, which a
+    prompt puts in, one is the text and none is the gold label.
 
     Raises:
         DataError: the file cannot be read.
-        UsageError: it has no rows or no text, or no label set can be found in it.
+        UsageError: it has no rows or no text, a named column is not there, or the kind does not fit.
     """
     frame = read_rows(path)
     put = [column for column in frame.columns if column in put_in]
-    gold = _gold(frame.drop(put), labels, _key(frame))
-    text, key = text_and_key(frame, path, () if gold is None else (gold,), put)
-    found = tuple(labels) or (() if gold is None else tuple(_values(frame, gold)))
-    if len(found) < 2:  # noqa: PLR2004 - one label is no question
-        beside = " but those that the prompt puts in" if put else ""
-        msg = f"{path}: no column{beside} holds a few labels, of {_listed(frame)}; name them: --labels yes,no"
-        raise UsageError(msg)
-    return DataColumns(
-        input=text, gold_label=gold, id=key, labels=found, n_rows=frame.height, names=tuple(frame.columns)
+    options = () if labels or named.kind not in (None, "multiple_choice") else _options(frame)
+    key, notes = key_of(frame, named.id, {*put, *options, *filter(None, (named.input, named.gold))})
+    gold = _named_column(frame, named.gold, "--gold")
+    is_labels = named.kind in (None, "classification") and not options
+    if gold is None and named.gold != NONE:
+        left = frame.drop(put, *options)
+        gold = _gold(left, labels, key) if is_labels else None
+        gold = gold if gold or labels else _usual(left, (*REFERENCE_NAMES, *GOLD_NAMES), key)
+    given = _values(frame, gold) if gold is not None else []
+    kind = named.kind or _kind(labels, options, given, frame.height)
+    text = text_of(frame, path, {key, gold, *options}, put, named.input)
+    found = DataColumns(
+        input=text,
+        gold_label=gold,
+        id=key,
+        labels=tuple(labels) or tuple(_in_order(given)),
+        n_rows=frame.height,
+        names=tuple(frame.columns),
+        notes=tuple(notes),
     )
+    if kind == "multiple_choice":
+        return _of_choice(frame, path, found, options)
+    if kind == "open_ended":
+        return replace(
+            found, kind="open_ended", labels=(), references=tuple(given), notes=(*notes, *_open(found, named, put))
+        )
+    if kind not in KINDS:
+        msg = f"--kind {kind[:80]}: no kind of task{nearest(kind, KINDS)}"
+        raise UsageError(msg)
+    if not 1 < len(found.labels) <= max(MOST_LABELS, len(labels)):
+        beside = " but those that the prompt puts in" if put else ""
+        msg = (
+            f"{path}: no column{beside} holds a few labels, of {_listed(frame)}; name them: --labels yes,no, or the column: "
+            "--gold"
+        )
+        raise UsageError(msg)
+    return found
+
+
+def _kind(labels: Sequence[str], options: Sequence[str], given: Sequence[str], n_rows: int) -> str:
+    if labels:
+        return "classification"
+    if options:
+        return "multiple_choice"
+    return "classification" if 1 < len(given) <= min(MOST_LABELS, n_rows // 2) else "open_ended"
+
+
+def _open(found: DataColumns, named: NamedColumns, put: Sequence[str]) -> list[str]:
+    if named.kind is not None:
+        return []
+    what = f"no column{' but those that the prompt puts in' if put else ''} holds a few labels"
+    if found.gold_label is not None:
+        what = f"column '{found.gold_label}' holds {len(found.labels)} texts in {found.n_rows} rows, not a few labels"
+    return [f"open questions, since {what}; --labels yes,no or --gold COLUMN asks for labels"]
+
+
+def _in_order(values: Sequence[str]) -> Sequence[str]:
+    # whole numbers by size, else as they come
+    return sorted(values, key=int) if values and all(_INTEGER.fullmatch(value) for value in values) else values
+
+
+_INTEGER = re.compile(r"-?\d{1,9}")
+
+
+def _options(frame: pl.DataFrame) -> tuple[str, ...]:
+    # columns named by a sign, or one that holds lists
+    found = {match[1] or match[2]: name for name in frame.columns if (match := _OPTION.fullmatch(name.strip()))}
+    if len(found) > 1:
+        return tuple(found.values())
+    lists = [name for name in _named(frame, OPTION_LISTS) if all(map(is_list, frame[name].drop_nulls()))]
+    return tuple(lists[:1])
+
+
+def _of_choice(frame: pl.DataFrame, path: Path, found: DataColumns, options: Sequence[str]) -> DataColumns:
+    if not options:
+        msg = f"{path}: no columns are options, of {_listed(frame)}; call them option_a, option_b or choices, a list"
+        raise UsageError(msg)
+    is_one = len(options) == 1
+    n = max(len(items_of(value)) for value in frame[options[0]].drop_nulls()) if is_one else len(options)
+    signs = tuple(string.ascii_uppercase[:n])
+    if found.gold_label is None:
+        return replace(found, kind="multiple_choice", options=tuple(options), labels=signs)
+    values = _values(frame, found.gold_label)
+    if set(values) <= set(signs):
+        known: dict[str, str] = {}
+    elif {value.upper() for value in values} <= set(signs):
+        known = {value: value.upper() for value in values}
+    elif all(_INTEGER.fullmatch(value) for value in values):
+        first = min(0 if "0" in values else 1, *map(int, values))
+        known = {str(first + place): sign for place, sign in enumerate(signs)}
+    else:
+        known = {}
+    wrong = next((value for value in values if value not in (known or signs)), None)
+    if wrong is not None:
+        msg = (
+            f"--gold: column '{found.gold_label}' holds {wrong[:80]!r}, which is neither the letter of an option "
+            f"({signs[0]} to {signs[-1]}) nor its place; write the letter of the right option"
+        )
+        raise UsageError(msg)
+    counted = [f"column '{found.gold_label}' counts options from {min(known)}: {min(known)} is A"] if known else []
+    counted = counted if all(map(str.isdigit, known)) else []
+    notes = (*found.notes, *counted)
+    return replace(found, kind="multiple_choice", options=tuple(options), labels=signs, gold_labels=known, notes=notes)
 
 
 def read_rows(path: Path) -> pl.DataFrame:
@@ -86,22 +220,80 @@ def read_rows(path: Path) -> pl.DataFrame:
     return frame.select(column for column in frame.columns if column != ESCAPED)
 
 
-def text_and_key(
-    frame: pl.DataFrame, path: Path, gold: Collection[str], put_in: Collection[str]
-) -> tuple[str, str | None]:
-    """Finds the columns of the text and of the id (None without one). Raises UsageError if the text has none."""
-    key = _key(frame)
+def text_of(
+    frame: pl.DataFrame, path: Path, taken: Collection[str | None], put_in: Collection[str], named: str | None = None
+) -> str:
+    """Finds the column of the text: the named one, else one that is not taken. Raises UsageError if there is none."""
+    column = _named_column(frame, named, "--input")
+    if column is not None:
+        return column
     put = [column for column in frame.columns if column in put_in]
-    texts = [column for column in put or frame.columns if column != key and column not in gold]
+    texts = [column for column in put or frame.columns if column not in taken]
     if not texts:
         msg = f"{path}: no column is left for the text, only {_listed(frame)}"
         raise UsageError(msg)
     usual = _named(frame.select(texts), INPUT_NAMES)
-    return (usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)), key
+    return usual[0] if usual else max(texts, key=lambda name: frame[name].str.len_chars().mean() or 0)
 
 
-def _key(frame: pl.DataFrame) -> str | None:
-    return next((each for each in _named(frame, ID_NAMES) if frame[each].n_unique() == frame.height), None)
+def key_of(frame: pl.DataFrame, named: str | None, taken: Collection[str] = ()) -> tuple[str | None, list[str]]:
+    """Finds the column of the id: the named one, else one without a repeated value that is named or looks like one.
+
+    Returns it with a line about there being none. Raises UsageError for a named one that is not unique.
+    """
+    column = _named_column(frame, named, "--id")
+    repeated = None if column is None else _repeated(frame, column)
+    if repeated is not None:
+        msg = f"--id: column '{column}' is no id: {repeated}"
+        raise UsageError(msg)
+    if column is not None or named == NONE:
+        return column, []
+    usual = _named(frame, ID_NAMES)
+    others = {*GOLD_NAMES, *REFERENCE_NAMES, *INPUT_NAMES, *OPTION_LISTS}
+    left = [name for name in frame.columns if name not in (*taken, *usual) and name.strip().casefold() not in others]
+    called = [name for name in left if _OF_ID.search(name.strip())]
+    codes = [name for name in left if _looks_like_codes(frame, name)]
+    for name in (*usual, *called, *codes):
+        if _repeated(frame, name) is None:
+            return name, []
+    why = f"column '{usual[0]}' is none: {_repeated(frame, usual[0])}" if usual else "no column has one for each row"
+    return None, [f"no id, since {why}: a row that goes or moves loses its history; --id names a column"]
+
+
+def _repeated(frame: pl.DataFrame, column: str) -> str | None:
+    # says why a column is no id
+    values = frame[column].to_list()
+    seen: set[str] = set()
+    for number, value in enumerate(values, start=1):
+        if not value:
+            return f"row {number} has none"
+        if value in seen:
+            return f"{value[:40]!r} stands in two rows"
+        seen.add(value)
+    return None
+
+
+def _looks_like_codes(frame: pl.DataFrame, column: str) -> bool:
+    # codes with digits, or whole numbers one after the other; a price or a length is no id
+    values = [value or "" for value in frame[column]]
+    if all(_DECIMAL.fullmatch(value) for value in values):
+        numbers = sorted(int(value) for value in values if _INTEGER.fullmatch(value))
+        return len(numbers) == len(values) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return all(_CODE.fullmatch(value) for value in values)
+
+
+def _named_column(frame: pl.DataFrame, name: str | None, option: str) -> str | None:
+    if name is None or name == NONE or name in frame.columns:
+        return None if name == NONE else name
+    found = [column for column in frame.columns if column.strip().casefold() == name.strip().casefold()]
+    if not found:
+        msg = f"{option}: no column is called '{name[:80]}'{nearest(name, frame.columns)}"
+        raise UsageError(msg)
+    return found[0]
+
+
+def _usual(frame: pl.DataFrame, names: Sequence[str], key: str | None) -> str | None:
+    return next((name for name in _named(frame, names) if name != key and _values(frame, name)), None)
 
 
 def split_labels(text: str | None, option: str = "--labels") -> tuple[str, ...]:

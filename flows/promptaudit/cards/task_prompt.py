@@ -13,8 +13,14 @@ from promptaudit.cards.reworded_part import Part, candidates, named_part, placed
 from promptaudit.cards.task_of_data import DataColumns
 from promptaudit.prompts.messages import Messages
 from promptaudit.registry.errors import UsageError, nearest
+from promptaudit.registry.placeholders import placeholders
+from promptaudit.registry.template_cards import OF_OPTIONS
 
 INSTRUCTION = "Decide which label fits the text."
+OF_KIND = {"open_ended": "Answer the question.", "multiple_choice": "Answer with the letter of the right option."}
+SHORT_ANSWER = "Answer with the name, word or number alone."
+SHORT_WORDS = 3
+"""Words up to which a reference answer is a name or a number."""
 OUTPUT_FORMAT = "Reply with the label alone."
 FIELDS_INSTRUCTION = "Extract the {names} from the text."
 FIELDS_FORMAT = "Reply with a JSON object with the fields {names}, and nothing else."
@@ -37,12 +43,16 @@ class TaskPrompt:
     messages: Messages = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     asked_fields: tuple[str, ...] = ()
+    template: Mapping[str, str] | None = None
+    """Of open questions and of options to choose from: the whole prompt, as a template card has it."""
     lines: tuple[str, ...] = ()
     """Remarks about the prompt for the user."""
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Lists the fields of the card that say what is sent and how answers are read."""
+        """Lists the fields of the card that say what is sent and how answers are read; none of a template's."""
+        if self.template is not None:
+            return {}
         added = {"labels_line": "none"} if self.is_complete else {"output_format": OUTPUT_FORMAT}
         if self.asked_fields:
             names = listed_in_words(self.asked_fields)
@@ -67,6 +77,48 @@ def prompt_of_instruction(instruction: str | None, labels: Sequence[str]) -> Tas
         json_field=json_field(text, labels),
         lines=() if how is None else (f"{_said('the instruction', how)}; {_added()}",),
     )
+
+
+def prompt_of_template(columns: DataColumns, instruction: str | None, chat: ChatPrompt | None = None) -> TaskPrompt:
+    """Makes the template of open questions or of options to choose from, of an instruction or a chat of one turn.
+
+    An instruction that does not say how to answer is followed by the form that the answers have. Raises UsageError for a
+    chat that no template has: turns before the last, placeholders in the system message, or no options where some are.
+    """
+    shown = "{question}\n\n{options}" if columns.kind == "multiple_choice" else "{question}"
+    if chat is None:
+        form = OF_KIND[columns.kind] if columns.kind == "multiple_choice" else _form(columns)
+        asks = [instruction or OF_KIND["open_ended"]] if columns.kind == "open_ended" or instruction else []
+        has_form = instruction is not None and how_to_answer(instruction, columns.labels) is not None
+        ask = "\n".join(filter(None, [*asks, "" if has_form else form]))
+        return TaskPrompt(instruction=ask, is_complete=True, json_field=None, template={"text": f"{ask}\n\n{shown}"})
+    names = names_of(chat, columns)
+    turns = [(role, names.put(text).replace("{input}", "{question}")) for role, text in chat.messages]
+    system = "\n\n".join(text for role, text in turns if role in ("system", "developer"))
+    asked = [text for role, text in turns if role not in ("system", "developer")]
+    if len(asked) != 1 or placeholders(system):
+        msg = f"{chat.file}: a task of kind {columns.kind} has one user turn, and a system text without placeholders"
+        raise UsageError(msg)
+    text = asked[0]
+    if columns.kind == "multiple_choice":
+        for place, option in enumerate(columns.options):
+            text = text.replace(f"{{{names.of_cards.get(option, option)}}}", f"{{{OF_OPTIONS[place]}}}")
+    template = {**({"system": system} if system else {}), "text": text}
+    lines = tuple(
+        _lines_of(chat, names, unknown_names(chat, [text], names) if columns.kind == "open_ended" else (), columns)
+    )
+    return TaskPrompt(
+        instruction=text, is_complete=True, json_field=None, columns=names.columns, template=template, lines=lines
+    )
+
+
+def _form(columns: DataColumns) -> str:
+    return SHORT_ANSWER if columns.references and is_short(columns.references) else ""
+
+
+def is_short(references: Sequence[str]) -> bool:
+    """Checks whether reference answers are names or numbers rather than sentences."""
+    return sum(len(text.split()) for text in references) <= SHORT_WORDS * len(references)
 
 
 RECOGNISED = (

@@ -12,8 +12,7 @@ from promptaudit.cli.app import app, show, state
 from promptaudit.registry.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptaudit.cards.task_of_data import DataColumns
-    from promptaudit.cards.task_prompt import TaskPrompt
+    from promptaudit.cards.new_task import TaskRequest
 
 
 @app.command()
@@ -67,66 +66,78 @@ def init(
         str | None, typer.Option(help="Ask at this OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Name the model that is served at --url.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name the audit and its files; the default is mine. It is added to a folder of cards."),
+    ] = None,
+    input_: Annotated[str | None, typer.Option("--input", help="Name the column of the text.")] = None,
+    gold: Annotated[
+        str | None, typer.Option(help="Name the column of the gold label or of the reference answers; - is for none.")
+    ] = None,
+    id_: Annotated[
+        str | None, typer.Option("--id", help="Name the column of the id; - is for the row's number.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Choose the kind of task: classification, multiple_choice, open_ended or extraction."),
+    ] = None,
 ) -> None:
     """Write the cards of an audit of your own, ready to be run.
 
-    They are a model, a task with data, a rephraser and an audit. With --data the task is made of your texts. In a folder that
-    holds cards, it only writes the JSON Schemas of this version for editors.
+    They are a model, a task with data, a rephraser and an audit. With --data the task is made of your texts: at a terminal
+    it says what it found and asks for what it cannot know, and each option answers one question. Without --data, in a
+    folder that holds cards, it only writes the JSON Schemas of this version for editors.
     """
-    from promptaudit.cards.new_cards import Endpoint, has_cards, scaffold, scaffold_for, write_schemas
+    from promptaudit.cards.new_cards import has_cards, scaffold, write_schemas
 
     if (url is None) != (model is None):
         msg = "--url and --model go together: the endpoint, and the model's name there"
         raise UsageError(msg)
-    if data is None and any(each is not None for each in (labels, fields, instruction, messages, url)):
-        msg = "--labels, --fields, --instruction, --messages, --url and --model go with --data, a file of yours"
-        raise UsageError(msg)
     if labels is not None and fields is not None:
         msg = "--labels and --fields: a task has labels or fields, so give one of the two"
         raise UsageError(msg)
+    of_data = {"labels": labels, "fields": fields, "instruction": instruction, "messages": messages, "url": url}
+    of_data |= {"input": input_, "gold": gold, "id": id_, "kind": kind, "name": name}
+    if data is None and any(each is not None for each in of_data.values()):
+        msg = f"{', '.join(f'--{each}' for each in of_data)} and --model go with --data, a file of yours"
+        raise UsageError(msg)
     lines: tuple[str, ...] = ()
-    next_step = _next_step(folder)
+    next_step = _next_step(folder, "mine")
     if data is None and has_cards(folder):
         written, next_step = write_schemas(folder), f"the cards in {folder} stay as they are"
     elif data is None:
         written = scaffold(folder)
     else:
-        columns, prompt = _task_of(data, labels, fields, instruction, messages)
-        endpoint = None if url is None or model is None else Endpoint(url=url, model=model)
-        written = scaffold_for(folder, data, columns, prompt, endpoint)
-        lines = (f"{data.name}: {columns.sentence}", *columns.notes, *prompt.lines)
+        from promptaudit.cards.new_task import TaskRequest
+
+        request = TaskRequest(data=data, model=model, **of_data)  # type: ignore[arg-type]
+        written, lines, name = _written_for(folder, request)
+        next_step = _next_step(folder, name)
     paths = [str(path) for path in written]
     show({"written": paths, "notes": lines}, [*paths, *lines, next_step])
 
 
-def _task_of(
-    data: Path, labels: str | None, fields: str | None, instruction: str | None, messages: Path | None
-) -> tuple[DataColumns, TaskPrompt]:
-    from promptaudit.cards.fields_of_data import columns_of_fields, fields_asked_for
-    from promptaudit.cards.placeholder_names import names_in_braces
-    from promptaudit.cards.read_prompt import read_prompt
-    from promptaudit.cards.task_of_data import columns_of, split_labels
-    from promptaudit.cards.task_prompt import prompt_of_chat, prompt_of_fields, prompt_of_instruction
+def _written_for(folder: Path, request: TaskRequest) -> tuple[list[Path], tuple[str, ...], str]:
+    from promptaudit.cards.new_cards import NAME, Endpoint, Ids, name_taken, scaffold_for
+    from promptaudit.cards.new_task import converse, task_of
 
-    chat = None if messages is None else read_prompt(messages)
-    put_in = frozenset[str]() if chat is None else names_in_braces(chat)
-    prompt = (("user", instruction or ""),) if chat is None else chat.messages
-    named = split_labels(fields, "--fields")
-    asked = named or (() if labels else fields_asked_for(data, prompt, put_in))
-    columns = columns_of_fields(data, asked, put_in) if asked else columns_of(data, split_labels(labels), put_in)
-    if chat is not None:
-        progress = state.progress()
-        choose = progress.choose_text if progress.can_ask else None
-        is_recognised = bool(columns.fields) and not named
-        return columns, prompt_of_chat(chat, columns, instruction, choose, is_recognised=is_recognised)
-    if columns.fields:
-        return columns, prompt_of_fields(instruction, tuple(columns.fields), is_recognised=not named)
-    return columns, prompt_of_instruction(instruction, columns.labels)
+    progress = state.progress()
+    name = request.name or NAME
+    if progress.can_ask:
+        while request.name is None and (taken := name_taken(folder, name)) is not None:
+            progress.say(taken)
+            name = progress.ask("a name for the audit", request.data.stem)
+        request = converse(request, progress.ask, progress.say, Ids(name).task_file)
+    choose = progress.choose_text if progress.can_ask else None
+    columns, prompt = task_of(request, Ids(name).task_file, choose)
+    endpoint = None if request.url is None or request.model is None else Endpoint(url=request.url, model=request.model)
+    written, remarks = scaffold_for(folder, request.data, columns, prompt, endpoint, name)
+    return written, (f"{request.data.name}: {columns.sentence}", *columns.notes, *prompt.lines, *remarks), name
 
 
-def _next_step(folder: Path) -> str:
+def _next_step(folder: Path, name: str) -> str:
     where = "" if folder == Path("registry") else f" --registry {shlex.quote(str(folder))}"
-    return f"next: promptaudit run mine{state.options}{where}"
+    return f"next: promptaudit run {name}{state.options}{where}"
 
 
 @app.command()

@@ -141,7 +141,9 @@ class Data(Card):
         description="multiple_choice: the columns of the options, in order; or one column with a JSON list of them",
     )
     references: Names | None = Field(
-        None, description="open_ended: the columns of the right answers; one may hold a JSON list of them"
+        None,
+        description="open_ended: the columns of the right answers; one may hold a JSON list of them. Without them a judge with "
+        "`references: none` rules, or one of pairs",
     )
     cluster: str | None = Field(
         None,
@@ -436,9 +438,10 @@ class TaskCard(Card):
         )
         if self.templates is None:
             yield f"a task of kind {self.kind} needs templates, the id of a template card"
-        wanted, other = ("options", "references") if self.kind == "multiple_choice" else ("references", "options")
-        if getattr(self.data, wanted) is None or getattr(self.data, other) is not None:
-            yield f"data of a task of kind {self.kind} needs {wanted}, and no {other}"
+        if self.kind == "multiple_choice" and (self.data.options is None or self.data.references is not None):
+            yield f"data of a task of kind {self.kind} needs options, and no references"
+        if self.kind == "open_ended" and self.data.options is not None:
+            yield f"data of a task of kind {self.kind} has no options"
 
     def canonical_json(self) -> str:
         """Writes the card as one line of JSON, as every card does; the fields of extraction stay in the card's order.

@@ -33,7 +33,6 @@ INSTRUCTIONS = (
     "Which stance does the text take?",
 )
 ODD = (
-    "分类这句话的情感。",
     "Ordne die Frage der Art ihrer Antwort zu",
     "Classify",
     "Sentiment",

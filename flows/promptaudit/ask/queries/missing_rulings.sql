@@ -37,7 +37,7 @@ answers as (
     where
         samples.audit_run_id = $run
         and asked.is_said
-        and (samples.gold_label is not null or samples.reference_answers is not null)
+        and (not $needs_key or samples.gold_label is not null or samples.reference_answers is not null)
     group by all
 ),
 

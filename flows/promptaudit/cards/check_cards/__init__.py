@@ -33,12 +33,18 @@ from promptaudit.cards.check_cards.data import (
     check_templates,
     data_lacking,
     lacking_extras,
+    unlike_labels,
     unread_data,
 )
 from promptaudit.cards.check_cards.expectations import check_expectations
-from promptaudit.cards.check_cards.judges import altered_rubrics, check_judges
+from promptaudit.cards.check_cards.judges import altered_rubrics, check_judges, check_unscored
 from promptaudit.cards.check_cards.models import check_prices, check_recorded, lacking_engines
-from promptaudit.cards.check_cards.rephrasings import check_rephrasings, refused_rephrasings, unreworded_templates
+from promptaudit.cards.check_cards.rephrasings import (
+    check_languages,
+    check_rephrasings,
+    refused_rephrasings,
+    unreworded_templates,
+)
 from promptaudit.cards.check_cards.variations import check_variations, fewer_levels
 from promptaudit.registry.errors import PromptauditError, raise_all
 from promptaudit.registry.registry import KINDS, Entry, Registry
@@ -52,6 +58,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_rephraser,
     check_code,
     check_judges,
+    check_unscored,
     check_model_sets,
     check_template_kinds,
     check_gate,
@@ -59,6 +66,7 @@ CHECKS: tuple[Callable[[AuditCards], Errors], ...] = (
     check_prices,
     check_recorded,
     check_rephrasings,
+    check_languages,
     check_data,
     check_templates,  # after the data
     check_critical,
@@ -111,6 +119,7 @@ def check_audit(registry: Registry, audit_id: str, max_usd: float | None = None)
         notes=(
             *registry.audit(audit_id).format.notes,
             *unread_data(cards),
+            *unlike_labels(cards),
             *refused_rephrasings(cards),
             *unreworded_templates(cards),
             *fewer_levels(cards),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptaudit.cards.check_cards.cards import AuditCards, Errors
+from promptaudit.cards.label_words import unlike_line, words_asked_for
 from promptaudit.prompts.templates import OWN, columns_of
 from promptaudit.prompts.variations.examples import MOST_ROWS
 from promptaudit.registry.errors import CardError, PromptauditError, nearest, raise_all
@@ -175,6 +176,19 @@ def altered_templates(cards: AuditCards) -> list[str]:
                 notes.append(f"{where} names {n_named} options; {n_more} {of_task} more, which are not shown")
             if n_named and (n_fewer := sum(count < n_named for count in counts)):
                 notes.append(f"{where} names {n_named} options; {n_fewer} {of_task} fewer, and blanks stand there")
+    return notes
+
+
+def unlike_labels(cards: AuditCards) -> list[str]:
+    """Notes tasks whose prompt asks for words that are no labels, as yes or no where the labels are TRUE and FALSE."""
+    notes = []
+    for name, task in cards.tasks.items():
+        turns = [message.content for message in task.messages if message.role != "assistant"]
+        text = "\n".join((task.instruction, task.output_format, *turns))
+        words = words_asked_for(text, task.label_names) if task.kind == "classification" else ()
+        if words:
+            where = cards.where("tasks", name, "labels")
+            notes.append(f"{where}: {unlike_line(words, task.label_names, 'the card')}")
     return notes
 
 

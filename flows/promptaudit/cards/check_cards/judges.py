@@ -38,6 +38,18 @@ def check_judges(cards: AuditCards) -> Errors:
                 yield CardError(f"{where}: '{member}' rules on no single answers, so it has no vote in a panel")
 
 
+def check_unscored(cards: AuditCards) -> Errors:
+    """Checks that a judge rules on the answers to open questions without references, which no rule can score."""
+    for name, task in cards.tasks.items():
+        judges = [card for card in cards.judges.values() if card.rules_on(name) and not card.needs_key]
+        if task.kind == "open_ended" and task.data.references is None and not judges:
+            where = cards.where("tasks", name, "data")
+            yield CardError(
+                f"{where}: data names no references, so no rule scores the answers: name their columns, or let audit "
+                f"'{cards.audit_id}' name a judge with `references: none`"
+            )
+
+
 def _check_pairs(cards: AuditCards, name: str, card: JudgeCard) -> Errors:
     # a judge of pairs compares open answers with an asked model's, and has a model that can
     if card.against is None:

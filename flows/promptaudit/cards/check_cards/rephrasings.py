@@ -1,4 +1,4 @@
-"""Checks whether a card's own list has rephrasings for every task, and which of them are refused."""
+"""Checks whether rules know a task's language, a card's own list every task, and which of its rephrasings are refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from promptaudit.cards.check_cards.cards import AuditCards, Errors
 from promptaudit.prompts.rephrasers import Wording
+from promptaudit.prompts.rephrasers.languages import REWORDED, language_of, unknown_language
 from promptaudit.prompts.rephrasers.protected_spans import protected_words
 from promptaudit.prompts.rephrasers.refusals import shortfall, why_wording_refused
 from promptaudit.prompts.rephrasers.templates import wording_of
@@ -26,6 +27,24 @@ def check_rephrasings(cards: AuditCards) -> Errors:
             known = cards.registry.rephraser(name).variants or {}
             where = cards.where("rephrasers", name, "variants")
             yield CardError(f"{where}: variants: none of task '{task_id}'{nearest(task_id, known)}")
+
+
+def check_languages(cards: AuditCards) -> Errors:
+    """Checks that what is reworded by rules is in a language that they know, or in one that cannot be made out."""
+    rephraser, rephrasing = cards.rephraser, cards.audit.rephrasing
+    if rephraser is None or rephraser.kind != "rules" or rephrasing is None or not rephrasing.wanted:
+        return
+    for task_id, task in cards.tasks.items():
+        wording = _wording(cards, task_id, task)
+        if wording is None or (task.templates is not None and not rephrasing.templates):
+            continue
+        language = language_of(wording.instruction, wording.protected)
+        if language is not None and language not in REWORDED:
+            where = f"{cards.where('tasks', task_id, 'instruction')}: instruction"
+            if task.templates is not None:
+                where = f"{cards.where('templates', task.templates, 'templates', 0)}: templates.0"
+            (name,) = cards.used["rephrasers"]
+            yield CardError(f"{where}: {unknown_language(language, name)} of audit '{cards.audit_id}'")
 
 
 def refused_rephrasings(cards: AuditCards) -> list[str]:

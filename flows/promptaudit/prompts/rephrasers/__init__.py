@@ -20,6 +20,7 @@ class Wording:
     protected: tuple[str, ...]  # labels, placeholders ("{x}") and words of the card that must come through untouched
     is_given: bool = False  # the rewordings are a person's own words
     lines: tuple[str, ...] | None = None  # of a template: the lines that stay lines of their own
+    language: str | None = None  # None: as the instruction has it
 
 
 class Rephraser(Protocol):

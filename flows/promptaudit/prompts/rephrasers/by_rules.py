@@ -8,6 +8,9 @@ from collections.abc import Sequence
 
 from promptaudit.prompts.rephrasers import Wording
 from promptaudit.prompts.rephrasers.edits import Draws, reword
+from promptaudit.prompts.rephrasers.edits_by_language import reword_by
+from promptaudit.prompts.rephrasers.languages import ENGLISH, REWORDED, language_of
+from promptaudit.prompts.rephrasers.phrases_by_language import BY_LANGUAGE
 from promptaudit.prompts.rephrasers.protected_spans import protected_spans
 from promptaudit.prompts.rephrasers.refusals import why_refused
 from promptaudit.registry.cards import RephraserCard
@@ -27,8 +30,8 @@ class RulesRephraser:
 
     A wording depends on the card's seed, the instruction, the temperature, the round and its own number alone, so the
     first 12 of 30 are the 12 of 12. Labels, placeholders and protected words are masked before anything is edited, and
-    no edit writes one of them anew. A text that no table knows (another language, a single word) only gets phrases
-    around it.
+    no edit writes one of them anew. A text whose words no table knows only gets phrases around it. A text in a language
+    without rules is not reworded; one in an unclear language counts as English.
     """
 
     def __init__(self, card: RephraserCard) -> None:
@@ -40,6 +43,9 @@ class RulesRephraser:
         text = wording.instruction.strip()
         if not any(character.isalnum() for character in text):
             return []
+        language = wording.language or language_of(text, wording.protected) or ENGLISH
+        if language not in REWORDED:
+            return []
         masked, spans = _masked(text, wording.protected)
         taboo = frozenset(word.casefold() for span in wording.protected for word in re.findall(r"\w+", span))
         rewordings: dict[str, None] = {}
@@ -49,7 +55,13 @@ class RulesRephraser:
                 break
             draws = Draws(self._seed, wording.instruction, temperature, round_, number)
             strength = _strength(temperature, draws) + added
-            candidate = _unmasked(reword(masked, strength, draws, taboo), spans)
+            words = BY_LANGUAGE.get(language)
+            reworded = (
+                reword(masked, strength, draws, taboo)
+                if words is None
+                else reword_by(words, masked, strength, draws, taboo)
+            )
+            candidate = _unmasked(reworded, spans)
             is_new = candidate not in rewordings and candidate != text
             if is_new and why_refused(text, candidate, wording.protected) is None:
                 rewordings[candidate] = None

@@ -15,7 +15,7 @@ OPENING, ROLE, CLOSING = 0.09, 0.12, 0.12
 LIGHT = 0.35  # added to the strength for the edits that a light rewording is made of
 CONTRACTED_SHARE = 0.3  # at any strength: it changes the least
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])(\s+)")
+SENTENCE_END = re.compile(r"(?<=[.!?])(\s+)")
 _CLAUSE_HEADS = frozenset(  # the word before a verb; the t is that of "don't"
     {"to", "please", "kindly", "must", "should", "you", "could", "would", "will", "then", "now", "not", "t"}
 )
@@ -72,7 +72,7 @@ def reword(text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> s
 
     `taboo`: lower-case words that no edit may bring in. Private-use characters mask what must stay.
     """
-    pieces = _SENTENCE_END.split(text)
+    pieces = SENTENCE_END.split(text)
     sentences, gaps = pieces[::2], pieces[1::2]
     sentences[0] = _unfronted(sentences[0], strength, draws)
     sentences = [_swapped(_contracted(sentence, draws), strength, draws, taboo) for sentence in sentences]
@@ -81,15 +81,15 @@ def reword(text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> s
         head = heads[0]
         sentences[head] = _restructured(sentences[head], strength, draws, taboo)
     elif sentences[-1].endswith("?") and draws.happens(QUESTION_FRAME, strength):
-        sentences[-1] = _allowed(draws, phrases.QUESTION_FRAMES, taboo).format(ask=sentences[-1])
+        sentences[-1] = allowed(draws, phrases.QUESTION_FRAMES, taboo).format(ask=sentences[-1])
     whole = "".join(sentence + gap for sentence, gap in zip(sentences, [*gaps, ""], strict=True))
-    return _surrounded(whole, strength, draws, taboo)
+    return surrounded(whole, strength, draws, taboo, (phrases.OPENINGS, phrases.ROLES, phrases.CLOSINGS))
 
 
 def _contracted(sentence: str, draws: Draws) -> str:
     def swap(match: re.Match[str]) -> str:
         other = _CONTRACTED.get(match[0].lower(), match[0])
-        return _cased(other, match[0]) if draws.share() < CONTRACTED_SHARE else match[0]
+        return cased(other, match[0]) if draws.share() < CONTRACTED_SHARE else match[0]
 
     return _CONTRACTIONS.sub(swap, sentence)
 
@@ -105,7 +105,7 @@ def _swapped(sentence: str, strength: float, draws: Draws, taboo: frozenset[str]
         options = [option for option in known if not taboo & set(re.findall(r"\w+", option.lower()))]
         if not options or not draws.happens(SWAP, strength + LIGHT):
             return match[0]
-        return _cased(draws.pick(options), match[0])
+        return cased(draws.pick(options), match[0])
 
     swapped = _WORDS.sub(swap, sentence)
     if swapped == sentence:
@@ -147,7 +147,7 @@ def _unfronted(sentence: str, strength: float, draws: Draws) -> str:
     fronted = _FRONTED.fullmatch(sentence.removesuffix("."))
     if fronted is None or _imperative(fronted[2]) is None or not draws.happens(FRONTED_LAST, strength):
         return sentence
-    return f"{_upper(fronted[2])}, {_lower(fronted[1])}."
+    return f"{upper(fronted[2])}, {lower(fronted[1])}."
 
 
 def _restructured(sentence: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
@@ -160,45 +160,52 @@ def _restructured(sentence: str, strength: float, draws: Draws, taboo: frozenset
     if passive is not None and participle is not None and draws.happens(PASSIVE, strength):
         modal = draws.pick(("is to be", "should be", "needs to be", "has to be"))
         rest = do[passive.end() :]
-        return f"{_upper(passive[2])} {modal} {participle}{rest}."
+        return f"{upper(passive[2])} {modal} {participle}{rest}."
     trailing = _TRAILING.fullmatch(do)
     if trailing is not None and " and " not in trailing[2] and draws.happens(TRAILING_FIRST, strength):
-        return f"{_upper(trailing[2])}, {_lower(trailing[1])}."
+        return f"{upper(trailing[2])}, {lower(trailing[1])}."
     if draws.happens(FRAME, strength):
-        return _framed(_allowed(draws, phrases.FRAMES, taboo), do)
+        return _framed(allowed(draws, phrases.FRAMES, taboo), do)
     if draws.happens(GENTLE_FRAME, strength + LIGHT):
-        return _framed(_allowed(draws, phrases.GENTLE_FRAMES, taboo), do)
+        return _framed(allowed(draws, phrases.GENTLE_FRAMES, taboo), do)
     return sentence
 
 
-def _surrounded(text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
-    # a role, an opening and a closing, each likelier the higher the strength
+def surrounded(
+    text: str, strength: float, draws: Draws, taboo: frozenset[str], around: tuple[Sequence[str], ...]
+) -> str:
+    """Puts an opening, a role and a closing around a text, each likelier the higher the strength, if there are some."""
+    openings, roles, closings = around
     if draws.happens(OPENING, strength):
-        text = f"{_allowed(draws, phrases.OPENINGS, taboo)} {text}"
-    if draws.happens(ROLE, strength):
-        text = f"{_allowed(draws, phrases.ROLES, taboo)} {text}"
+        text = f"{allowed(draws, openings, taboo)} {text}"
+    if draws.happens(ROLE, strength) and roles:
+        text = f"{allowed(draws, roles, taboo)} {text}"
     if draws.happens(CLOSING, strength):
         mark = "" if text[-1] in ".!?:。！？" else "."  # noqa: RUF001
-        text = f"{text}{mark} {_allowed(draws, phrases.CLOSINGS, taboo)}"
+        text = f"{text}{mark} {allowed(draws, closings, taboo)}"
     return text
 
 
-def _allowed(draws: Draws, options: Sequence[str], taboo: frozenset[str]) -> str:
+def allowed(draws: Draws, options: Sequence[str], taboo: frozenset[str]) -> str:
+    """Draws one of the options that bring in no word of `taboo`, or of all if there is none."""
     free = [option for option in options if not taboo & set(re.findall(r"\w+", option.lower()))]
     return draws.pick(free or options)
 
 
 def _framed(frame: str, do: str) -> str:
-    return frame.replace("{do}", _lower(do)).replace("{Do}", _upper(do))
+    return frame.replace("{do}", lower(do)).replace("{Do}", upper(do))
 
 
-def _cased(word: str, like: str) -> str:
-    return _upper(word) if like[0].isupper() else word
+def cased(word: str, like: str) -> str:
+    """Writes a word with a capital where another has one."""
+    return upper(word) if like[0].isupper() else word
 
 
-def _upper(text: str) -> str:
+def upper(text: str) -> str:
+    """Puts a capital in front."""
     return text[:1].upper() + text[1:]
 
 
-def _lower(text: str) -> str:
+def lower(text: str) -> str:
+    """Puts a small letter in front."""
     return text[:1].lower() + text[1:]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from promptaudit.prompts.rephrasers import Rephraser, Wording
+from promptaudit.prompts.rephrasers.languages import language_of
 from promptaudit.prompts.rephrasers.protected_spans import is_unspaced, whole_word
 from promptaudit.registry.cards import TaskCard, Template
 from promptaudit.registry.placeholders import placeholders, substitute
@@ -71,8 +72,11 @@ class ByStretch:
     async def rephrase(self, wording: Wording, n: int, temperature: float | None, round_: int) -> Sequence[str]:
         """Joins the k-th rewordings of all stretches into the k-th of up to `n`; none of a template without prose."""
         pieces = stretches(wording.instruction)
+        language = language_of(wording.instruction, wording.protected)
         reworded: list[Sequence[str]] = [
-            await self._rephraser.rephrase(replace(wording, instruction=text), n, temperature, round_)
+            await self._rephraser.rephrase(
+                replace(wording, instruction=text, language=language), n, temperature, round_
+            )
             if is_prose
             else ()
             for text, is_prose in pieces

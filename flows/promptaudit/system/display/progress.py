@@ -74,6 +74,10 @@ class Progress:
         """Asks a question; every answer but y or yes is a no."""
         return _answer(f"{question} [y/N] ").casefold() in ("y", "yes")
 
+    def ask(self, question: str, usual: str) -> str:
+        """Asks a question; no answer is the usual one."""
+        return _answer(f"{question} [{usual}] ") or usual
+
     def choose_text(self, texts: Sequence[str]) -> str:
         """Asks which text of a prompt is reworded.
 

@@ -1,0 +1,175 @@
+"""Makes a task of a person's data from what the person says, by options or in a conversation, and guesses the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from promptaudit.cards.fields_of_data import columns_of_fields, fields_asked_for
+from promptaudit.cards.label_words import truth_of, unlike_line, words_asked_for
+from promptaudit.cards.placeholder_names import names_in_braces
+from promptaudit.cards.read_prompt import read_prompt
+from promptaudit.cards.task_of_data import NONE, DataColumns, NamedColumns, columns_of, split_labels
+from promptaudit.cards.task_prompt import (
+    CARD,
+    INSTRUCTION,
+    OF_KIND,
+    Choose,
+    TaskPrompt,
+    prompt_of_chat,
+    prompt_of_fields,
+    prompt_of_instruction,
+    prompt_of_template,
+)
+from promptaudit.registry.errors import PromptauditError, UsageError
+
+Ask = Callable[[str, str], str]
+"""Takes a question and what Enter answers, and gives the answer."""
+_SCALE = re.compile(r"(-?\d+)\s*(?:-|–|to|bis|à|a|hasta|and|und)\s*(-?\d+)\b")
+MOST_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRequest:
+    """What a person says of the task, each None if it is to be guessed."""
+
+    data: Path
+    input: str | None = None
+    gold: str | None = None
+    id: str | None = None
+    kind: str | None = None
+    labels: str | None = None
+    fields: str | None = None
+    instruction: str | None = None
+    messages: Path | None = None
+    name: str | None = None
+    url: str | None = None
+    model: str | None = None
+
+
+def task_of(request: TaskRequest, file: str, choose: Choose | None = None) -> tuple[DataColumns, TaskPrompt]:
+    """Finds the columns of the data and makes the prompt; `file` is the task's card, for messages.
+
+    Labels such as TRUE and FALSE stand for the yes and no that the prompt asks for. Raises as `columns_of`,
+    `columns_of_fields` and `prompt_of_chat` do.
+    """
+    chat = None if request.messages is None else read_prompt(request.messages)
+    put_in = frozenset[str]() if chat is None else names_in_braces(chat)
+    turns = (("user", request.instruction or ""),) if chat is None else chat.messages
+    named = NamedColumns(input=request.input, gold=request.gold, id=request.id, kind=request.kind)
+    fields = split_labels(request.fields, "--fields")
+    if not fields and not request.labels and request.kind in (None, "extraction"):
+        fields = fields_asked_for(request.data, turns, put_in)
+    _refuse_misfits(request.kind, fields, has_labels=bool(request.labels))
+    is_recognised = bool(fields) and not request.fields
+    columns = (
+        columns_of_fields(request.data, fields, put_in, named)
+        if fields
+        else columns_of(request.data, split_labels(request.labels), put_in, named)
+    )
+    columns = _with_words("\n".join(text for role, text in turns if role != "assistant"), columns, file)
+    if columns.kind in OF_KIND:
+        prompt = prompt_of_template(columns, request.instruction, chat)
+    elif chat is not None:
+        prompt = prompt_of_chat(chat, columns, request.instruction, choose, is_recognised=is_recognised)
+    elif columns.fields:
+        prompt = prompt_of_fields(request.instruction, tuple(columns.fields), is_recognised=is_recognised)
+    else:
+        prompt = prompt_of_instruction(request.instruction, columns.labels)
+    return columns, replace(prompt, lines=tuple(line.replace(CARD, file) for line in prompt.lines))
+
+
+def _refuse_misfits(kind: str | None, fields: Sequence[str], *, has_labels: bool) -> None:
+    if (kind == "extraction") != bool(fields) and kind is not None:
+        what = "--fields a,b,c names the fields of its answers" if not fields else "it has no --fields"
+        msg = f"--kind {kind[:80]}: {what}"
+        raise UsageError(msg)
+    if has_labels and kind not in (None, "classification"):
+        msg = f"--kind {kind}: it has no --labels"
+        raise UsageError(msg)
+
+
+def _with_words(text: str, columns: DataColumns, file: str) -> DataColumns:
+    words = words_asked_for(text, columns.labels)
+    if not words or columns.kind != "classification":
+        return columns
+    truth = truth_of(words, columns.labels)
+    if not truth:
+        return replace(columns, notes=(*columns.notes, unlike_line(words, columns.labels, file)))
+    line = f"the prompt asks for {words[0]!r} or {words[1]!r}, and the data says " + " and ".join(
+        f"{label!r} for {word!r}" for label, word in truth.items()
+    )
+    labels = tuple(truth[label] for label in columns.labels)
+    return replace(columns, labels=labels, gold_labels=truth, notes=(*columns.notes, f"{line} (gold_labels in {file})"))
+
+
+def is_scale(instruction: str, labels: tuple[str, ...]) -> bool:
+    """Checks whether a prompt names the range of labels that are whole numbers, as in "from 1 to 5"."""
+    if not all(re.fullmatch(r"-?\d{1,9}", label) for label in labels):
+        return False
+    ends = {(int(low), int(high)) for low, high in _SCALE.findall(instruction)}
+    numbers = sorted(map(int, labels))
+    return len(numbers) > 2 and any(low <= numbers[0] and numbers[-1] <= high for low, high in ends)  # noqa: PLR2004
+
+
+def converse(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: str) -> TaskRequest:
+    """Says what was found in the data, and asks for what was not given and cannot be known; Enter takes the guess.
+
+    An answer that does not fit is asked for again, with the reason.
+    """
+    request, columns = _agreed(request, ask, say, file)
+    if request.instruction is None and request.messages is None:
+        usual = OF_KIND.get(columns.kind, INSTRUCTION)
+        answer = ask("your instruction, as you send it", "" if columns.fields else usual)
+        request = replace(request, instruction=None if answer in ("", usual) else answer)
+    if request.url is None:
+        url = ask("the address of your model, such as http://127.0.0.1:11434/v1; - for offline models", NONE)
+        if url != NONE:
+            request = replace(request, url=url, model=ask("the name of the model there", "llama3.2"))
+    return request
+
+
+def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: str) -> tuple[TaskRequest, DataColumns]:
+    # asks for each column until the person agrees
+    for attempt in range(MOST_ATTEMPTS):
+        try:
+            columns, _ = task_of(request, file)
+            say(f"{request.data.name}: {columns.sentence}")
+            for note in columns.notes:
+                say(note)
+            if ask("is that right, yes or no", "yes").casefold() not in ("n", "no"):
+                return replace(
+                    request, kind=request.kind or (columns.kind if columns.kind in OF_KIND else None)
+                ), columns
+            guess = TaskRequest(
+                data=request.data,
+                input=columns.input,
+                gold=columns.gold_label or NONE,
+                id=columns.id or NONE,
+                kind=columns.kind,
+                fields=",".join(columns.fields) or None,
+            )
+        except PromptauditError as error:
+            if attempt + 1 == MOST_ATTEMPTS:  # nobody answers
+                raise
+            say(str(error))
+            guess = request
+        request = _corrected(request, guess, ask)
+    return request, task_of(request, file)[0]
+
+
+def _corrected(request: TaskRequest, guess: TaskRequest, ask: Ask) -> TaskRequest:
+    kind = ask("the kind: classification, multiple_choice, open_ended or extraction", guess.kind or "classification")
+    request = replace(
+        request, kind=kind, input=ask("the column of the text", guess.input or "input"), labels=None, fields=None
+    )
+    if kind == "extraction":
+        request = replace(request, fields=ask("the columns of the fields, as a,b,c", guess.fields or ""), gold=None)
+    else:
+        what = "reference answers" if kind == "open_ended" else "gold label"
+        request = replace(request, gold=ask(f"the column of the {what}, - for none", guess.gold or NONE))
+    if kind == "classification" and request.gold == NONE:
+        request = replace(request, labels=ask("the labels, as a,b,c", ""))
+    return replace(request, id=ask("the column of the id, - for none", guess.id or NONE))

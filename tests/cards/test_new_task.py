@@ -1,0 +1,265 @@
+"""A task of a person's data: by options, by a conversation that fills in the same, and at a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+import yaml
+
+from promptaudit.cards.check_cards import check_cards
+from promptaudit.cards.new_task import TaskRequest, converse, task_of
+from promptaudit.registry import extras
+from promptaudit.registry.errors import UsageError
+from promptaudit.registry.registry import load_registry
+from tests.support.shell import environment, promptaudit
+
+MODEL = ("--url", "http://127.0.0.1:9/v1", "--model", "small")
+REVIEWS = "nr,said,stars,mood\n" + "".join(f"{n},what they said {n},{1 + n % 5},{'ab'[n % 2]}\n" for n in range(20))
+FACTS = "".join(f'{{"qid": "q{n}", "question": "Who is {n}?", "answer": "Ada {n}"}}\n' for n in range(8))
+
+
+def cards(folder: Path, kind: str, name: str = "mine") -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((folder / f"registry/{kind}/{name}.yml").read_text(encoding="utf-8"))
+    return loaded
+
+
+def answering(*answers: str) -> tuple[Any, list[str]]:
+    """Answers in turn, then with Enter, and keeps the questions."""
+    left, asked = list(answers), list[str]()
+
+    def ask(question: str, usual: str) -> str:
+        asked.append(question)
+        return (left.pop(0) if left else "") or usual
+
+    return ask, asked
+
+
+def test_enter_takes_what_was_guessed(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    request, lines = TaskRequest(data=tmp_path / "d.csv"), list[str]()
+    ask, asked = answering()
+    done = converse(request, ask, lines.append, "tasks/mine.yml")
+    assert done == request
+    assert lines == ["d.csv: 20 rows; input 'said', gold label 'mood', id 'nr'; labels: a, b"]
+    assert [each.split(",")[0] for each in asked] == ["is that right", "your instruction", "the address of your model"]
+
+
+def test_a_conversation_fills_in_what_options_say(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    ask, asked = answering(
+        "no", "", "said", "starz", "", "", "", "stars", "-", "", "Rate it from 1 to 5.", "http://h/v1", "m"
+    )
+    lines = list[str]()
+    done = converse(TaskRequest(data=tmp_path / "d.csv"), ask, lines.append, "tasks/mine.yml")
+    assert "UsageError: --gold: no column is called 'starz'; nearest: stars" in lines
+    assert len(asked) == 13
+    by_options = TaskRequest(
+        data=tmp_path / "d.csv",
+        kind="classification",
+        input="said",
+        gold="stars",
+        id="-",
+        instruction="Rate it from 1 to 5.",
+        url="http://h/v1",
+        model="m",
+    )
+    assert done == by_options
+    assert task_of(done, "tasks/mine.yml")[0].labels == ("1", "2", "3", "4", "5")
+
+
+def test_what_options_said_is_not_asked_and_nobody_at_all_ends_it(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    ask, asked = answering()
+    request = TaskRequest(data=tmp_path / "d.csv", instruction="Judge it.", url="http://h/v1", model="m")
+    assert converse(request, ask, lambda _: None, "tasks/mine.yml") == request
+    assert len(asked) == 1
+    with pytest.raises(UsageError, match="--gold: no column is called 'lost'"):
+        converse(TaskRequest(data=tmp_path / "d.csv", gold="lost"), answering()[0], lambda _: None, "tasks/mine.yml")
+
+
+@pytest.mark.slow
+def test_at_a_terminal_it_asks_and_enter_takes_the_default(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(tmp_path)
+        command = [sys.executable, "-m", "promptaudit.cli", "init", "--data", "d.csv"]
+        os.execvpe(command[0], command, environment())  # noqa: S606 - a shell would be between it and the terminal
+    shown, answers, until = "", [b"\n", b"Judge the mood: a or b?\n", b"\n"], time.monotonic() + 60
+    while time.monotonic() < until:
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            shown += os.read(terminal, 4096).decode()
+        except OSError:  # it ended
+            break
+        if shown.endswith("] ") and answers:
+            os.write(terminal, answers.pop(0))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
+    assert "d.csv: 20 rows; input 'said', gold label 'mood'" in shown
+    assert "is that right, yes or no [yes] " in shown
+    assert cards(tmp_path, "tasks")["my_task"]["instruction"] == "Judge the mood: a or b?"
+
+
+def test_truth_of_the_data_stands_for_the_words_of_the_prompt(tmp_path: Path) -> None:
+    rows = "".join(f"T{n},is it {n},{['FALSE', 'TRUE'][n % 2]}\n" for n in range(8))
+    (tmp_path / "d.csv").write_text(f"id,text,urgent\n{rows}", encoding="utf-8")
+    made = promptaudit(tmp_path, "init", "--data", "d.csv", "--instruction", "Is it urgent? Answer yes or no.")
+    assert "the prompt asks for 'yes' or 'no', and the data says 'FALSE' for 'no' and 'TRUE' for 'yes'" in made.out
+    task = cards(tmp_path, "tasks")["my_task"]
+    assert (task["labels"], task["data"]["gold_labels"]) == (["no", "yes"], {"FALSE": "no", "TRUE": "yes"})
+    assert promptaudit(tmp_path, "validate", "mine").out == "audit 'mine' is sound\n"
+
+
+def test_numbers_under_names_are_told_by_init_and_by_validate(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(
+        "id,text,label\n" + "".join(f"{n},t {n},{n % 2}\n" for n in range(8)), encoding="utf-8"
+    )
+    made = promptaudit(tmp_path, "init", "--data", "d.csv", "--instruction", "Say whether it is bad or good.")
+    line = "the prompt asks for 'bad' or 'good', and the labels are '0', '1': an answer as asked would be no label; in"
+    assert line in made.out
+    assert f"tasks/mine.yml line 4: {line}" in promptaudit(tmp_path, "validate", "mine").out
+
+
+def test_a_scale_that_the_prompt_names_is_one_of_numbers(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    for place, (instruction, level) in enumerate(
+        (
+            ("Rate it from 1 to 5.", "interval"),
+            ("Bewerte es auf einer Skala von 1 bis 5.", "interval"),
+            ("Rate it.", None),
+        )
+    ):
+        ended = promptaudit(
+            tmp_path, "init", "--data", "d.csv", "--gold", "stars", "--instruction", instruction, "--name", f"n{place}"
+        )
+        task = cards(tmp_path, "tasks", f"n{place}")[f"n{place}"]
+        assert (task["labels"], task.get("level")) == (["1", "2", "3", "4", "5"], level), ended.err
+
+
+def test_two_prompts_in_one_folder_are_two_audits(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    promptaudit(tmp_path, "init", "--data", "d.csv", "--instruction", "Judge it.")
+    before = {path: path.read_bytes() for path in (tmp_path / "registry").rglob("*") if path.is_file()}
+    again = promptaudit(tmp_path, "init", "--data", "d.csv")
+    assert (again.code, again.one_line()) == (
+        2,
+        "UsageError: --name: registry has an audit or a task 'mine' already; --name NAME adds another beside it",
+    )
+    other = promptaudit(tmp_path, "init", "--data", "d.csv", "--gold", "stars", "--name", "other", *MODEL)
+    assert other.out.splitlines()[-1] == "next: promptaudit run other"
+    assert before == {path: path.read_bytes() for path in before}
+    registry = load_registry([tmp_path / "registry"])
+    for audit, task, models in (("mine", "my_task", ("lexical", "random")), ("other", "other", ("other_model",))):
+        assert (registry.audit(audit).tasks, registry.audit(audit).models) == ((task,), models)
+        assert check_cards(registry, audit)["summary"] == f"audit '{audit}' is sound"
+    for name, line in (
+        ("quickstart", "has an audit or a task 'quickstart' already"),
+        ("a/b", "--name 'a/b': letters, digits, _ and -"),
+    ):
+        assert line in promptaudit(tmp_path, "init", "--data", "d.csv", "--name", name).one_line()
+    bad = promptaudit(tmp_path, "init", "--data", "d.csv", "--name", "third", "--url", "http://h/v1", "--model", "")
+    assert bad.code == 2
+    assert not list((tmp_path / "registry").rglob("third*"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "scoring", "threshold", "has_judge"),
+    [
+        (["Paris", "Rome"], ["token_f1"], 0.5, False),
+        (["12", "1,234.5"], ["number"], None, False),
+        (
+            ["It is far, since the road is long.", "Because the light of the sun is scattered."],
+            ["token_f1"],
+            None,
+            True,
+        ),
+        (None, ["token_f1"], None, True),
+    ],
+)
+def test_open_questions_get_templates_a_rule_and_where_they_need_one_a_judge(
+    tmp_path: Path, answers: list[str] | None, scoring: list[str], threshold: float | None, has_judge: bool
+) -> None:
+    rows = [{"qid": f"q{n}", "question": f"Who {n}?", **({"answer": answers[n]} if answers else {})} for n in range(2)]
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    made = promptaudit(tmp_path, "init", "--data", "d.jsonl", *MODEL)
+    assert made.code == 0, made.err
+    task = cards(tmp_path, "tasks")["my_task"]
+    assert (task["kind"], task["scoring"], task.get("token_f1_threshold")) == ("open_ended", scoring, threshold)
+    assert task["data"].get("references") == (["answer"] if answers else None)
+    audit = load_registry([tmp_path / "registry"]).audit("mine")
+    assert audit.judges == (("my_judge",) if has_judge else ())
+    assert cards(tmp_path, "models")["my_model"]["sampling"]["max_tokens"] == (512 if has_judge else 64)
+    if has_judge:
+        assert cards(tmp_path, "judges")["my_judge"].get("references") == (None if answers else "none")
+    assert promptaudit(tmp_path, "validate", "mine").out.endswith("audit 'mine' is sound\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--kind", "extraction"), "--kind extraction: --fields a,b,c names the fields of its answers"),
+        (("--kind", "classification", "--fields", "stars"), "--kind classification: it has no --fields"),
+        (("--kind", "open_ended", "--labels", "a,b"), "--kind open_ended: it has no --labels"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options: tuple[str, ...], line: str) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    ended = promptaudit(tmp_path, "init", "--data", "d.csv", *options)
+    assert (ended.code, ended.one_line()) == (2, f"UsageError: {line}")
+
+
+def test_open_questions_without_answers_need_a_model(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"question": "Why?"}\n{"question": "Who?"}\n', encoding="utf-8")
+    ended = promptaudit(tmp_path, "init", "--data", "d.jsonl")
+    assert (ended.code, ended.one_line()[:59]) == (2, "UsageError: --gold: no column has reference answers, so no ")
+    assert not (tmp_path / "registry").exists()
+    promptaudit(tmp_path, "init", "--data", "d.jsonl", *MODEL)
+    audit = tmp_path / "registry/audits/mine.yml"
+    audit.write_text(audit.read_text(encoding="utf-8").replace("judges: [my_judge]\n", ""), encoding="utf-8")
+    assert "data names no references, so no rule scores the answers" in promptaudit(tmp_path, "plan", "mine").one_line()
+
+
+def test_a_chat_of_open_questions_is_a_template(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text(FACTS, encoding="utf-8")
+    chat = [{"role": "system", "content": "You know people."}, {"role": "user", "content": "Q: {{question}}\nA:"}]
+    (tmp_path / "p.json").write_text(json.dumps(chat), encoding="utf-8")
+    promptaudit(tmp_path, "init", "--data", "d.jsonl", "--messages", "p.json")
+    (template,) = cards(tmp_path, "templates")["my_task"]["templates"]
+    assert template == {"system": "You know people.", "text": "Q: {question}\nA:"}
+    (tmp_path / "p.json").write_text(json.dumps([*chat, chat[1]]), encoding="utf-8")
+    refused = promptaudit(tmp_path, "init", "again", "--data", "d.jsonl", "--messages", "p.json")
+    assert "p.json: a task of kind open_ended has one user turn" in refused.one_line()
+
+
+def test_a_language_without_rules_is_reworded_by_the_model_or_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    words = ("init", "--data", "d.csv", "--instruction", "Decidi se la recensione è positiva o negativa.")
+    refused = promptaudit(tmp_path, *words)
+    assert (refused.code, "it is in Italian" in refused.one_line()) == (2, True)
+    assert "--url and --model write one" in refused.one_line()
+    made = promptaudit(tmp_path, *words, *MODEL)
+    assert "the prompt is in Italian, which no rules reword: your model rewords it (my_model_rephraser)" in made.out
+    assert promptaudit(tmp_path, "validate", "mine").out.endswith("audit 'mine' is sound\n")
+
+
+def test_a_spreadsheet_is_read_by_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = openpyxl.Workbook()
+    for row in [("id", "text", "good"), *((f"m{n}", f"t {n}", n % 2 == 0) for n in range(6))]:
+        book.active.append(row)
+    book.save(tmp_path / "d.xlsx")
+    made = promptaudit(tmp_path, "init", "--data", "d.xlsx", "--instruction", "Is it good? Answer yes or no.")
+    assert "'TRUE' for 'yes' and 'FALSE' for 'no'" in made.out
+    assert promptaudit(tmp_path, "validate", "mine").out == "audit 'mine' is sound\n"
+    monkeypatch.setitem(extras.MODULES, "xlsx", "no_such_module_of_spreadsheets")
+    missing = promptaudit(tmp_path, "init", "other", "--data", "d.xlsx")
+    assert missing.one_line().endswith("needs the extra `xlsx`: python -m pip install 'promptaudit[xlsx]'")
