@@ -37,8 +37,8 @@ from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.selection import Selection, of_run
 
-OWN = ("seals", "row_digests", "not_derived")
-"""Tables that no seal covers: the seals' own, and one that each build makes again."""
+OWN = ("seals", "row_digests", "not_derived", "publications")
+"""Tables that no seal covers: the seals' own, one that each build makes again, and the journal of publications."""
 SEALED = tuple(table for table in TABLES if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""

@@ -38,6 +38,8 @@ ONE_LINE = 300
 FULL = ("No space left on device", "Disk quota exceeded")
 """Error texts of systems for a disk that takes no more."""
 
+DAMAGED = ("Corrupt database file", "does not match stored checksum")
+
 _NAMED = re.compile(r"\$([A-Za-z_]\w*)")
 
 
@@ -295,6 +297,9 @@ def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
     text = " ".join(str(error).split())
     if "Conflicting lock" in text:
         return WarehouseLocked(f"{path} is open in {_holder(text)}; close it and run again")
+    if any(phrase in text for phrase in DAMAGED):
+        then = "`promptaudit verify` names what is sound and the command that restores it"
+        return WarehouseError(f"{path} is damaged: {text[:ONE_LINE].rstrip('.')}; {then}")
     if "not a valid DuckDB database file" in text:
         return WarehouseError(f"{path} is no DuckDB file")
     if any(phrase in text for phrase in FULL):
