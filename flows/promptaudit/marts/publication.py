@@ -157,8 +157,10 @@ def cut_short(con: Connection, copy: Connection | None) -> list[Publication]:
 
 
 def _read(due: str) -> Due:
-    values: dict[str, Any] = json.loads(due)
-    return Due(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(due).items()
+    }
+    return Due(**values)
 
 
 def _rows(con: Connection, columns: str) -> list[tuple[Any, ...]]:

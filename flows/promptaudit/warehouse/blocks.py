@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.duckdb_file import Connection, DatabaseError
 
 HEADERS, BLOCK = 3 * 4096, 262_144  # bytes before the first block, and of a block
 AT_ONCE = 64  # blocks
@@ -34,23 +36,25 @@ def damaged_blocks(path: Path) -> list[int]:
 def refuse_damaged(warehouse: Warehouse, path: Path) -> None:
     """Raises WarehouseError if the file, or its copy at `path`, has a damaged block that a table uses.
 
-    A copy is read because it has what was read of the file. All tables are read by DuckDB only if a block is damaged.
+    A copy is read because it has what was read of the file.
     """
-    blocks = damaged_blocks(path)
-    if not blocks:
-        return
-    try:
+    if blocks := damaged_blocks(path):
         with warehouse.inspect() as con:
-            con.execute("set threads = 1")
-            tables = con.execute(
-                "select schema_name, table_name from duckdb_tables() where not internal and not temporary"
-            ).fetchall()
-            for schema, table in tables:
-                con.execute(f'select bit_xor(hash(t)) from "{schema}"."{table}" as t').fetchall()  # noqa: S608 - a table's own name
-    except WarehouseError:
+            read_all(con, blocks, warehouse)
+
+
+def read_all(con: Connection, blocks: Sequence[int], name: object) -> None:
+    """Has DuckDB read every table of a file with damaged blocks; raises WarehouseError if one of them is used."""
+    try:
+        tables = con.execute(
+            "select schema_name, table_name from duckdb_tables() where not internal and not temporary"
+        ).fetchall()
+        for schema, table in tables:
+            con.execute(f'select bit_xor(hash(t)) from "{schema}"."{table}" as t').fetchall()  # noqa: S608 - a table's own name
+    except DatabaseError:
         at = ", ".join(map(str, blocks[:5]))
         msg = (
-            f"{warehouse} is damaged: block {at} reads back otherwise than it was written; nothing of it is copied: "
+            f"{name} is damaged: block {at} reads back otherwise than it was written; nothing of it is copied: "
             "`promptaudit verify` names what is sound and the command that restores it"
         )
         raise WarehouseError(msg) from None

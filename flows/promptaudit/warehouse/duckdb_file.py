@@ -159,12 +159,12 @@ def inspect(path: Path) -> Iterator[Connection]:
     let_go(path)
     with _one_line(path):
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
+    with closing(con), _one_line(path):
         # its contents may come from somebody else: queries may read files of the warehouse's folder and write none
         folder = Places(path).file.parent
         home = folder.parent if folder.name == PUBLISHED else folder  # a copy's is the one above
         con.execute("set allowed_directories = $folders", {"folders": [f"{home}{os.sep}"]})
         con.execute("set enable_external_access = false")
-    with closing(con), _one_line(path):
         refuse_foreign(lambda asked, **values: con.execute(asked, values).fetchall(), path, macros_alone=True)
         yield con
 

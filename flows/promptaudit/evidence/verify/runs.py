@@ -20,12 +20,12 @@ from promptaudit.evidence.verify.landed_rows import row_checks
 from promptaudit.evidence.verify.marts import file_checks, mart_checks, view_checks
 from promptaudit.evidence.verify.restore import COPY, IN_PARQUET, OWN, restoring
 from promptaudit.marts.publication import Publication, cut_short
-from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, seals
+from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, schema_versions, seals
 from promptaudit.registry.errors import PromptauditError, WarehouseError
 from promptaudit.system.display.encode import encoded_property
 from promptaudit.system.display.figures import shown
 from promptaudit.warehouse import Warehouse
-from promptaudit.warehouse.blocks import refuse_damaged
+from promptaudit.warehouse.blocks import damaged_blocks, read_all
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.run_names import one_run
 from promptaudit.warehouse.sql import sql
@@ -210,6 +210,16 @@ def _check_contents(
         Check(where=place.where, what="views", explain=partial(view_checks, place=place, is_open=is_open))
         for place in places
     ]
+    checks += [
+        Check(
+            where=place.where,
+            what="raw.schema_versions",
+            recorded=[versions],
+            read=partial(_versions, place, len(versions)),
+        )
+        for place in places
+        if place.chain and (versions := place.chain[-1].entries["schema_versions"])  # older seals have none
+    ]
     of_files = partial(file_checks, folder=folder, runs=states, places=places)
     findings = list(walk([*checks, Check(where=IN_PARQUET, what="files", explain=of_files)]))
     if folder.is_dir():
@@ -221,6 +231,11 @@ def _check_contents(
         runs.append(run)
         findings += of_run
     return runs, findings
+
+
+def _versions(place: Place, n_sealed: int) -> object:
+    # a migration adds a version, which the next seal has
+    return schema_versions(place.con)[:n_sealed]
 
 
 def _places(
@@ -236,7 +251,8 @@ def _places(
             if not has_seals(con):
                 without.append(where)
                 continue
-            refuse_damaged(Warehouse(path), path)
+            if blocks := damaged_blocks(path):
+                read_all(con, blocks, path)
             tables_of_runs(con)
             place = Place(
                 where=where,
