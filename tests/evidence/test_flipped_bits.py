@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_a_flipped_bit_is_named_where_it_lies(folder: Path, capsys: pytest.Captu
                 f"{kind} {path.name} byte {at} bit {bit}: {verified.code} {named} {verified.out[:600]} {verified.err[-300:]}"
             )
     with capsys.disabled():
-        print(*(f"\n{kind}: {dict(counts)}" for kind, counts in table.items()), sep="")
+        sys.stdout.write("".join(f"\n{kind}: {dict(counts)}" for kind, counts in table.items()))
     assert wrong == [], "\n".join(wrong)
 
 
