@@ -96,7 +96,7 @@ def close_run(warehouse: Warehouse, audit_run_id: str, state: str) -> None:
 
 
 def close_abandoned(warehouse: Warehouse, origin: str, audit_id: str | None = None) -> None:
-    """Closes the runs as failed that nobody will go on with: those of an origin, of one audit or of any."""
+    """Closes the runs as failed that nobody will go on with: of one origin, and of one audit or of any."""
     query = (
         "select audit_run_id from raw.audit_runs "
         "where origin = $1 and state = 'running' and audit_id = coalesce($2, audit_id)"

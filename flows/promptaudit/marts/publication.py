@@ -2,7 +2,7 @@
 
 A publication seals, writes Parquet files, the published copy and pages. Its row lands before the first of these and
 says what is due. It ends with its last page. One without pages ends when the published copy, which is written last,
-has its row too. Whoever publishes holds the warehouse, so an open row that this process did not begin was cut short.
+has its row too. A publication holds the warehouse, so an open row that this process did not begin was cut short.
 """
 
 from __future__ import annotations
