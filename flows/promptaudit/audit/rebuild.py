@@ -43,7 +43,7 @@ def rebuild_runs(
         rows = warehouse.read("select audit_run_id, state from raw.audit_runs order by started_at")
         runs = [row["audit_run_id"] for row in rows if row["state"] == "complete"]
         is_open = [
-            row["audit_run_id"] for row in rows if row["state"] == "running" and row["audit_run_id"] == audit_run_id
+            row["audit_run_id"] for row in rows if row["state"] != "complete" and row["audit_run_id"] == audit_run_id
         ]
         if is_open:
             return _derive_answered(warehouse, is_open[0], progress)

@@ -17,6 +17,7 @@ from promptaudit.ask.wordings.template_variants import rewords_templates, varian
 from promptaudit.ask.wordings.variants import earlier_proposals, rewordings, same_wordings
 from promptaudit.audit.runs import (
     Run,
+    close_abandoned,
     count_runs,
     land_changed_tasks,
     newest_run,
@@ -34,6 +35,7 @@ from promptaudit.engines.local_server.shared import SERVERS
 from promptaudit.evidence.retain import without_retired
 from promptaudit.lineage.openlineage.emit import following
 from promptaudit.marts.not_derived import EXIT_CODE, NotDerived, lines_of, not_derived
+from promptaudit.marts.publication import left_open
 from promptaudit.marts.publish import is_published
 from promptaudit.plan.budget import budget_of
 from promptaudit.plan.design import Design, design_audit
@@ -41,6 +43,7 @@ from promptaudit.plan.grid import pilot_design
 from promptaudit.registry.errors import UsageError, raise_all
 from promptaudit.registry.registry import Entry, Registry
 from promptaudit.report import report
+from promptaudit.report.complete import complete, erasing
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.progress import Progress
@@ -229,7 +232,7 @@ def nothing_done(
 ) -> RunResult:
     """Builds the result for a run that was found published, and writes the run's page if it is missing."""
     page = warehouse.places.report(audit_run_id)
-    if not page.is_file():
+    if not page.is_file() and audit_run_id not in erasing(left_open(warehouse)):
         report(warehouse, audit_run_id)
     run = AuditRun(warehouse=warehouse, audit_run_id=audit_run_id)
     missing = not_derived(warehouse, audit_run_id)
@@ -237,8 +240,13 @@ def nothing_done(
 
 
 def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = None) -> None:
-    """Migrates the warehouse to this version and lands the answers that a killed run left behind."""
+    """Migrates the warehouse to this version, closes and completes what an earlier process left, and lands its answers.
+
+    An import that is still running was killed, since importing holds the warehouse; the same import again derives it.
+    """
     warehouse.apply_schema()
+    close_abandoned(warehouse, "import")
+    complete(warehouse, progress)
     n_rows = land_left(warehouse, spool, progress.say)
     if n_rows:
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")

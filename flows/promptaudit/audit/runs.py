@@ -26,6 +26,7 @@ from promptaudit.warehouse.rows import frame_of, label_rows, sample_row, task_ro
 from promptaudit.warehouse.sql import sql
 
 LIBRARIES = ("duckdb", "dbt-core", "dbt-duckdb", "numpy", "scipy", "polars", "prefect", "great-expectations", "openai")
+_CLOSE = "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state != 'complete'"
 _REOPEN = "update raw.audit_runs set state = 'running', finished_at = null where audit_run_id = $run"
 
 
@@ -91,10 +92,18 @@ def close_run(warehouse: Warehouse, audit_run_id: str, state: str) -> None:
     A complete run stays complete; a failed one may still become complete under other limits.
     """
     with warehouse.write() as con:
-        con.execute(
-            "update raw.audit_runs set state = ?, finished_at = ? where audit_run_id = ? and state != 'complete'",
-            [state, now(), audit_run_id],
-        )
+        con.execute(_CLOSE, [state, now(), audit_run_id])
+
+
+def close_abandoned(warehouse: Warehouse, origin: str, audit_id: str | None = None) -> None:
+    """Closes the runs as failed that nobody will go on with: of one origin, and of one audit or of any."""
+    query = (
+        "select audit_run_id from raw.audit_runs "
+        "where origin = $1 and state = 'running' and audit_id = coalesce($2, audit_id)"
+    )
+    with warehouse.write() as con:
+        for (run,) in con.execute(query, [origin, audit_id]).fetchall():
+            con.execute(_CLOSE, ["failed", now(), run])
 
 
 def land_changed_tasks(warehouse: Warehouse, audit_run_id: str, design: Design) -> list[str]:
@@ -222,7 +231,10 @@ def code_commit() -> tuple[str | None, bool | None]:
 
 
 def open_run(warehouse: Warehouse, design: Design) -> str:
-    """Lands a new run's row and everything that the run uses, in one transaction, and returns the run's id."""
+    """Lands a new run's row and everything that the run uses, in one transaction, and returns the run's id.
+
+    A run of the audit that was not finished is closed as failed: the new one takes its place.
+    """
     audit_run_id = content_id("run", design.audit_id, design.plan_fingerprint, now().isoformat(), os.urandom(8).hex())
     used = design.registry.used_by(design.audit_id)
     cards = {
@@ -244,6 +256,7 @@ def open_run(warehouse: Warehouse, design: Design) -> str:
                 "output_usd_per_mtok": None if price is None else price.output_usd_per_mtok,
             }
         )
+    close_abandoned(warehouse, design.origin, design.audit_id)
     audit = design.audit
     asked = {"audit_run_id": audit_run_id, "twice": audit.repetitions.twice, "seed": audit.samples.seed}
     critical = {task_id: critical_ids(own.samples, audit.critical) for task_id, own in design.samples.items()}

@@ -28,6 +28,7 @@ from promptaudit.audit.runs import close_run
 from promptaudit.lineage.openlineage.emit import landed
 from promptaudit.marts.comparison.compare import compare_again
 from promptaudit.marts.not_derived import NotDerived, not_derived
+from promptaudit.marts.publication import Due, publication
 from promptaudit.marts.publish import publish as publish_marts
 from promptaudit.marts.transform import Part
 from promptaudit.marts.transform import transform as build
@@ -306,16 +307,20 @@ def derive(
         read = steps.transform(run, "up_to_formats", *landed_by)
         formats = steps.validate(run, read)
     ruled = [steps.judge(run, formats)] if run.judges else []
+    writes = run.options.writes_page
     with run.warehouse.kept_open():
         marts = steps.transform(run, "after_formats", formats, *ruled)
         compared = steps.compare(run, marts)
-        published = steps.publish(run, compared)
+        due = Due(derived=(run.audit_run_id,), pages=(run.audit_run_id,), comparisons=compared.comparison_ids)
+        with publication(run.warehouse, due if writes else Due()):
+            published = steps.publish(run, compared)
+            page = steps.report(run, compared, published) if writes else None
     return replace(
         done,
         n_judged=sum(each.n_landed for each in ruled),
         notes=(*done.notes, *read.notes, *(note for each in ruled for note in each.notes)),
         validated=formats,
-        report=steps.report(run, compared, published) if run.options.writes_page else None,
+        report=page,
         not_derived=not_derived(run.warehouse, run.audit_run_id),
     )
 

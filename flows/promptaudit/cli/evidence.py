@@ -86,10 +86,12 @@ def erase(
     A sealed note of the removal stays.
     """
     from promptaudit.audit.erase.erase import erase as erase_sample
+    from promptaudit.audit.run import make_ready
     from promptaudit.system.child_processes import guarded
 
     settings, progress = state.settings(), state.progress()
     with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say):
+        make_ready(Warehouse(settings.warehouse), progress, settings.spool)
         erasure = erase_sample(Warehouse(settings.warehouse), sample, task, reason, settings.spool, progress.say)
     show(erasure, erasure.lines())
 

@@ -181,7 +181,7 @@ def compare(
     """
     from promptaudit.gate.verdict_rules import EXIT_CODES, approve, parse_approval
     from promptaudit.marts.comparison.compare_named import compare_runs
-    from promptaudit.report.comparison_page.page import write_if_possible
+    from promptaudit.report.complete import write_if_possible
     from promptaudit.system.display.encode import encoded
 
     rule = None if no_worse is None else parse_approval(no_worse)

@@ -102,7 +102,7 @@ def report(
     """
     from promptaudit.report import FORMS, charts_of, report_as
     from promptaudit.report import report as write_report
-    from promptaudit.report.record import held_if_free
+    from promptaudit.report.complete import held_if_free, refuse_erasing
     from promptaudit.system.display.policy import policy_of
     from promptaudit.system.files import SHARED, write_text
     from promptaudit.warehouse import Warehouse
@@ -111,11 +111,11 @@ def report(
     refuse_unknown("--format", format_, FORMS)
     form = cast("Form", format_)
     policy, settings = policy_of(text), state.settings()
-    run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
     if only and charts is None:
         msg = "--only goes with --charts, the folder that the figures are written into"
         raise UsageError(msg)
     if charts is not None:
+        run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
         files = charts_of(Warehouse(settings.warehouse), run, charts, only or ())
         n_charts, n_tables = (sum(path.suffix == ending for path in files) for ending in (".svg", ".tex"))
         tables = f"; {n_tables} tables, each as CSV and LaTeX" if n_tables else ""
@@ -125,10 +125,13 @@ def report(
     if form == "html" and output is None:
         with held_if_free(Warehouse(settings.warehouse), state.progress()) as is_held:
             warn = state.progress().warn
+            run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
+            refuse_erasing(Warehouse(settings.warehouse), run)
             path = write_report(Warehouse(settings.warehouse), run, policy, is_held=is_held, warn=warn)
         show({"report": str(path)}, [str(path)])
         show_closing(Warehouse(settings.warehouse), run)
         return
+    run = resolve_id(Warehouse(settings.warehouse), audit_run_id)
     text = report_as(Warehouse(settings.warehouse), run, form, policy)
     if output is not None:
         write_text(text, output, SHARED)

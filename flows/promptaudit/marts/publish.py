@@ -13,11 +13,13 @@ from typing import Any
 from promptaudit.engines import Say
 from promptaudit.lineage.openlineage.emit import published
 from promptaudit.marts.describe import describe_marts
+from promptaudit.marts.publication import Due, publication
 from promptaudit.marts.seal import Seal, marts, seal_runs, seals, views_in_files
 from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.files import copy_durably, private_folder
 from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.blocks import refuse_damaged
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.insert import write_parquet
 from promptaudit.warehouse.selection import Selection
@@ -32,8 +34,8 @@ def publish(
 ) -> Path:
     """Seals the new rows, writes the published copy and brings the Parquet files of marts up to date.
 
-    The copy is checkpointed, copied, fsynced and renamed into place. `audit_run_ids` are the runs whose marts are new,
-    `compared` the comparisons that are new, `erased` the runs whose texts were removed
+    The copy is checkpointed, copied, read block by block, fsynced and renamed into place. `audit_run_ids` are the runs
+    whose marts are new, `compared` the comparisons that are new, `erased` the runs whose texts were removed
     (`promptaudit.marts.seal.seal_runs`).
 
     A reader in mid-query keeps the file it opened; a killed writer's rows are in the copy, since opening replays its
@@ -42,6 +44,18 @@ def publish(
     If PROMPTAUDIT_LAKE names a lake, the lake is brought up to the copy. If that fails, `warn` gets the reason, by
     default a line on stderr, and the next publication catches up.
     """
+    due = Due(derived=tuple(audit_run_ids), compared=tuple(compared), erased=tuple(erased), is_copied=True)
+    with publication(warehouse, due):
+        return _publish(warehouse, audit_run_ids, compared, erased, warn)
+
+
+def _publish(
+    warehouse: Warehouse,
+    audit_run_ids: Collection[str],
+    compared: Collection[str],
+    erased: Collection[str],
+    warn: Say | None,
+) -> Path:
     target = warehouse.published.path
     private_folder(target.parent)
     files = warehouse.places.marts
@@ -62,7 +76,7 @@ def publish(
         for view in views_in_files(con):
             _export(con, files / view, Selection(relation=f'marts."{view}"'))
     warehouse.let_go()
-    copy_durably(warehouse.path, target)
+    copy_durably(warehouse.path, target, lambda draft: refuse_damaged(warehouse, draft))
     try:
         bring_lake_up(target)
     except PromptauditError as error:

@@ -37,8 +37,8 @@ from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.selection import Selection, of_run
 
-OWN = ("seals", "row_digests", "not_derived")
-"""Tables that no seal covers: the seals' own, and one that each build makes again."""
+OWN = ("seals", "row_digests", "not_derived", "publications")
+"""Tables that no seal covers: the seals' own, one that each build makes again, and the journal of publications."""
 SEALED = tuple(table for table in TABLES if table not in OWN)
 MUTABLE = {"audit_runs": ("state", "finished_at")}
 """Columns of audit_runs that change during a run. They are part of the manifest and left out of the row's digest."""
@@ -80,6 +80,7 @@ class Entries(TypedDict):
     views_by: str | None
     derived_at: str | None
     derived_by: dict[str, str] | None
+    schema_versions: list[list[Any]]
 
 
 EMPTY: Entries = {
@@ -92,6 +93,7 @@ EMPTY: Entries = {
     "views_by": None,
     "derived_at": None,
     "derived_by": None,
+    "schema_versions": [],
 }
 """The entries of a run without a seal."""
 NOTHING = pl.DataFrame(
@@ -179,6 +181,12 @@ def views(con: Connection) -> dict[str, str]:
     return {name: sha256_of(sql) for name, sql in rows}
 
 
+def schema_versions(con: Connection) -> list[list[Any]]:
+    """Lists the versions of schema raw that the file has had, with the time of each."""
+    rows = con.execute("select version, applied_at::varchar from raw.schema_versions order by all").fetchall()
+    return [list(row) for row in rows]
+
+
 def row_counts(con: Connection) -> dict[str, dict[str, int]]:
     """Counts the rows of each run in each table of raw that seals cover."""
     parts = [
@@ -235,6 +243,7 @@ def seal_runs(
         else:
             continue
         head = {"audit_id": audit_id, "state": state, "finished_at": finished_at, **of_views}
+        head |= {"schema_versions": schema_versions(con)}
         head |= {"derived_at": finished_at if run in derived else entries["derived_at"]}
         head |= {"derived_by": made_by() if run in derived else entries["derived_by"]}
         of_run, comparisons = entries["marts"], entries["comparisons"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -55,24 +56,31 @@ def report(
     text: none, excerpt or full; default: PROMPTAUDIT_TEXT, else excerpts, and none of tasks marked sensitive.
     Raises WarehouseError if nothing is published, or not this run, or if the page cannot be written.
     """
+    from promptaudit.marts.publication import Due, publication
     from promptaudit.report.formats_page import write_formats_page
     from promptaudit.report.record import record
     from promptaudit.report.trace_pages import write_pages
     from promptaudit.system.files import private_folder, write_text
 
-    write_pages(warehouse, audit_run_id, text)
-    formats = write_formats_page(warehouse, audit_run_id, warn) if is_held else {}
-    pages = _as_pages(warehouse, audit_run_id, text)
-    kept = {warehouse.places.report(audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)}
-    private_folder(warehouse.places.reports)
-    for path, page in kept.items():
-        write_text(page, path)
-    for path in set(warehouse.places.reports.glob(f"{audit_run_id}-*.html")) - set(kept):
-        path.unlink()
-    newest = write_text(pages[0], warehouse.places.newest_report)
-    if is_held:
-        below = {f"{BELOW}/{path.name}": page for path, page in (kept | formats).items()}
-        record(warehouse, audit_run_id, {REPORT: pages[0]} | below)
+    is_recorded = is_held and warehouse.exists()
+    with publication(warehouse, Due(pages=(audit_run_id,))) if is_recorded else nullcontext():
+        # what is read without the lock keeps the pages that the run was published with
+        written = write_pages(warehouse, audit_run_id, text) if is_held else {}
+        written |= write_formats_page(warehouse, audit_run_id, warn) if is_held else {}
+        pages = _as_pages(warehouse, audit_run_id, text)
+        kept = {
+            warehouse.places.report(audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)
+        }
+        private_folder(warehouse.places.reports)
+        for path, page in kept.items():
+            write_text(page, path)
+        for path in set(warehouse.places.reports.glob(f"{audit_run_id}-*.html")) - set(kept):
+            path.unlink()
+        newest = write_text(pages[0], warehouse.places.newest_report)
+        if is_recorded:
+            home = warehouse.places.published
+            below = {path.relative_to(home).as_posix(): page for path, page in (kept | written).items()}
+            record(warehouse, audit_run_id, {REPORT: pages[0]} | below)
     return newest
 
 

@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from promptaudit.marts.seal import seal_runs
-from promptaudit.registry.errors import WarehouseLocked
 from promptaudit.warehouse import Warehouse, now
 from promptaudit.warehouse.insert import insert_new
 from promptaudit.warehouse.rows import frame_of
 
-if TYPE_CHECKING:
-    from promptaudit.system.display.progress import Progress
-
-
-@contextmanager
-def held_if_free(warehouse: Warehouse, progress: Progress) -> Iterator[bool]:
-    """Tries to hold the warehouse while a page is written, and yields whether it does.
-
-    It does not hold a lake, or a warehouse that a run holds already.
-    """
-    if warehouse.published.lake is not None:
-        yield False
-        return
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(warehouse.hold(wait_s=0))
-            is_held = True
-        except WarehouseLocked:
-            is_held = False
-            progress.warn(
-                "a run holds the warehouse: this page is not recorded, so `verify` looks at its figures alone"
-            )
-        yield is_held
-
 
 def record(warehouse: Warehouse, audit_run_id: str, pages: Mapping[str, str]) -> None:
-    """Lands a row for each page under its name. Does nothing if there is only a published copy."""
-    if not warehouse.exists():
-        return
+    """Lands a row for each page under its name."""
     rows = [
         {"audit_run_id": audit_run_id, "sha256": page_sha256(page.encode()), "name": name, "written_at": now()}
         for name, page in pages.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-import shutil
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -32,17 +32,22 @@ def pages_of(warehouse: Warehouse, audit_run_id: str) -> frozenset[str]:
     return frozenset(path.stem for path in warehouse.places.traces(audit_run_id).glob("*.html"))
 
 
-def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> None:
-    """Writes the pages of a run's scorecard rows again, for the first 60 rows."""
+def write_pages(warehouse: Warehouse, audit_run_id: str, text: Policy | None = None) -> dict[Path, str]:
+    """Writes the pages of a run's scorecard rows again, for the first 60 rows; maps their paths to the pages."""
     folder, policy = warehouse.places.traces(audit_run_id), text or Settings().text
-    shutil.rmtree(folder, ignore_errors=True)
+    pages: dict[Path, str] = {}
     query = "select * from marts.rpt_audit where audit_run_id = $run order by task_id, strategy, model_id limit $most"
     with warehouse.published.connect() as con:
         prompts_of = functools.cache(functools.partial(SentPrompts, con))
         for row in rows_of(con, query, run=audit_run_id, most=MOST_PAGES):
             trace = trace_row(con, row_id("rpt_audit", row), row, policy, most=MOST_ROWS, prompts_of=prompts_of)
-            private_folder(folder)
-            write_text(page_of(trace), folder / f"{trace.figure}.html")
+            pages[folder / f"{trace.figure}.html"] = page_of(trace)
+    private_folder(folder)
+    for path, page in pages.items():
+        write_text(page, path)
+    for path in set(folder.glob("*.html")) - set(pages):
+        path.unlink()
+    return pages
 
 
 def page_of(trace: Trace) -> str:

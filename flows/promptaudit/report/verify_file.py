@@ -29,6 +29,7 @@ MOST_DIGITS = 7  # that a report prints
 UNITS, LOGARITHMS = ("rate", "usd", "ms"), ("log_characters", "log_tokens")
 MOST_LOGARITHM = 50  # of any count that a report prints
 FEW_LINES = 20
+FORMATS = ".formats.html"
 MARKS = ("*", "†", " *", " †")  # that a report prints behind a figure
 
 
@@ -114,6 +115,11 @@ def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
             return []
         written = con.execute("select name, sha256, audit_run_id from raw.reports").fetchall()
         pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
+        is_copy = not warehouse.places.file.is_file()
+        if is_copy:  # it may lack the hashes of the newest pages, and these pages print no figure to look at
+            pages = [page for page in pages if not page.name.endswith(FORMATS)]
+        else:
+            pages += sorted(folder.glob(f"traces/{run or '*'}/*.html"))
         query = "select distinct left(comparison_id, 12) from raw.comparisons where candidate_run_id = ? order by all"
         of_comparisons = con.execute(query, [run]).fetchall()
     pages += [folder / BELOW / f"comparison-{beginning}.html" for (beginning,) in of_comparisons]
@@ -123,6 +129,7 @@ def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
         Check(
             where=page.name,
             what="page",
+            audit_run_id=_run_of(page),
             recorded={sha256 for name, sha256, _ in written if name == page.relative_to(folder).as_posix()},
             read=partial(_sha256_of, page),
             explain=partial(_explain, warehouse=warehouse, page=page, runs=runs),
@@ -130,6 +137,12 @@ def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
         for page in pages
         if page.is_file()
     ]
+
+
+def _run_of(page: Path) -> str | None:
+    if page.parent.name == BELOW:
+        return None if page.name.startswith("comparison-") else page.name.partition(".")[0].partition("-")[0]
+    return None if page.name == REPORT else page.parent.name
 
 
 def _sha256_of(page: Path) -> str:
@@ -141,6 +154,13 @@ def _explain(check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[st
     # differs proves a change.
     if run := runs.get(_sha256_of(page)):
         return [check.part(audit_run_id=run).found("changed", detail=f"it is another page, of run {run}")]
+    if (page.parent.name != BELOW and page.name != REPORT) or page.name.endswith(FORMATS):
+        detail = f"no hash of it has landed: `promptaudit report {check.audit_run_id}` writes it again"
+        return [
+            check.found("changed", detail="it is not as it was written")
+            if check.recorded
+            else check.found("unsealed", detail=detail)
+        ]
     is_copy = not warehouse.places.file.is_file()
     findings = check_page(warehouse, page)[0]
     return [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in findings]

@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from promptaudit.registry.errors import BrokenFile, PromptauditError, WarehouseError
@@ -65,8 +65,10 @@ def write_bytes(content: bytes, path: Path, mode: int = PRIVATE) -> Path:
     return path
 
 
-def copy_durably(source: Path, target: Path) -> None:
+def copy_durably(source: Path, target: Path, check: Callable[[Path], None] = lambda _: None) -> None:
     """Copies a file and forces the copy to the disk before it takes its place.
+
+    `check` gets the finished draft and raises an error that keeps it from taking the place.
 
     Raises WarehouseError if it cannot be written.
     """
@@ -74,6 +76,11 @@ def copy_durably(source: Path, target: Path) -> None:
     with writing(target, draft, then="; the last publication stays"):
         with source.open("rb") as reader, open(draft, "wb", opener=_private) as writer:
             shutil.copyfileobj(reader, writer, 16 * 1024 * 1024)
+        try:
+            check(draft)
+        except PromptauditError:
+            draft.unlink()
+            raise
         put_in_place(draft, target)
 
 

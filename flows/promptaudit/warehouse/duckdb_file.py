@@ -39,6 +39,8 @@ _FULL = ("No space left on device", "Disk quota exceeded")
 DISK_FULL = "the disk is full; what had landed is kept"
 """Error texts of systems for a disk that takes no more."""
 
+DAMAGED = ("Corrupt database file", "does not match stored checksum")
+
 _NAMED = re.compile(r"\$([A-Za-z_]\w*)")
 
 
@@ -158,12 +160,12 @@ def inspect(path: Path) -> Iterator[Connection]:
     let_go(path)
     with _one_line(path):
         con = duckdb.connect(str(path), read_only=True, config={"autoinstall_known_extensions": "false"})
+    with closing(con), _one_line(path):
         # its contents may come from somebody else: queries may read files of the warehouse's folder and write none
         folder = Places(path).file.parent
         home = folder.parent if folder.name == PUBLISHED else folder  # a copy's is the one above
         con.execute("set allowed_directories = $folders", {"folders": [f"{home}{os.sep}"]})
         con.execute("set enable_external_access = false")
-    with closing(con), _one_line(path):
         refuse_foreign(lambda asked, **values: con.execute(asked, values).fetchall(), path, macros_alone=True)
         yield con
 
@@ -301,6 +303,9 @@ def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
     text = " ".join(str(error).split())
     if "Conflicting lock" in text:
         return WarehouseLocked(f"{path} is open in {_holder(text)}; close it and run again")
+    if any(phrase in text for phrase in DAMAGED):
+        then = "`promptaudit verify` names what is sound and the command that restores it"
+        return WarehouseError(f"{path} is damaged: {text[:ONE_LINE].rstrip('.')}; {then}")
     if "not a valid DuckDB database file" in text:
         return WarehouseError(f"{path} is no DuckDB file")
     if is_full(text):

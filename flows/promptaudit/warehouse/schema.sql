@@ -465,6 +465,15 @@ create table if not exists raw.reports (
     written_at timestamp not null
 );
 
+-- one row per audit_run_id, publication_id
+create table if not exists raw.publications (
+    audit_run_id varchar not null, -- one of its runs; empty where it has none
+    publication_id varchar not null,
+    due varchar not null, -- JSON: what it seals and which pages it writes, so that the next start can complete it
+    begun_at timestamp not null,
+    ended_at timestamp -- of its pages; a publication without pages ends when the published copy has its row
+);
+
 -- one row per audit_run_id, erasure_id, task_id, sample_id
 create table if not exists raw.erasures (
     audit_run_id varchar not null,

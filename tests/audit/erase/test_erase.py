@@ -321,7 +321,10 @@ def test_an_erasure_cut_short_is_ended_by_the_next(gated: Gated, monkeypatch: py
     dead = AskerState(machine=machine(), pid=2**22 + 1, began_at=1.0, beat=1)
     write_message(askers_folder(Warehouse(gated.warehouse), None).under(run), f"1/a/{ASKER}", dead)
     said: list[str] = []
+    written: list[str] = []
+    monkeypatch.setattr("promptaudit.audit.erase.pages.report", lambda _, of: written.append(of))  # made by hand
     erase(Warehouse(gated.warehouse), "s1", say=said.append)
+    assert written == [run]  # the page that the interrupted call deleted
     assert said == ["landing what 1 askers of an earlier start have handed over"]
     folder = gated.warehouse.parent
     assert holding(folder, INPUT) == holding(folder, SAID) == set()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
@@ -19,11 +19,12 @@ from typing import Any
 from promptaudit.ask.shards.land_segments import land_left
 from promptaudit.audit.erase.examples import SampleOfRun, blank_examples, shown_rows
 from promptaudit.audit.erase.leftovers import beyond_reach, still_quoting
-from promptaudit.audit.erase.pages import compared_runs, delete, newest_shown, pages_of, write_again
+from promptaudit.audit.erase.pages import Pages, compared_runs, delete, newest_shown, pages_of, write_again
 from promptaudit.engines import Say, silent
 from promptaudit.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from promptaudit.evidence.retain import restore, retire_again, retired_runs
 from promptaudit.evidence.verify import verify
+from promptaudit.marts.publication import Due, add, end, left_open, publication
 from promptaudit.marts.publish import bring_lake_up, publish
 from promptaudit.registry.errors import DataError, UsageError, nearest
 from promptaudit.system.display.figures import shown
@@ -90,6 +91,34 @@ def erase(
     texts = _texts(samples)
     runs_of_sample = {row.audit_run_id for row in samples}
     _refuse_altered(warehouse, runs_of_sample)
+    own = (sample_id, task_id)
+    begun = [each for each in left_open(warehouse) if each.due.sample == own]
+    with publication(warehouse, _due(warehouse, runs_of_sample).joined(Due(sample=own))):
+        # an interrupted call has deleted pages that this one writes again
+        for each in begun:
+            add(warehouse, each.due)
+        erasure = _erase(warehouse, sample_id, task_id, reason, samples, texts)
+    end(warehouse, begun)
+    return erasure
+
+
+def _due(warehouse: Warehouse, runs: Collection[str]) -> Due:
+    pages = pages_of(warehouse, runs, compared_runs(warehouse))
+    return Due(
+        erased=tuple(sorted(runs)), pages=tuple(sorted(pages.runs)), comparisons=tuple(sorted(pages.comparisons))
+    )
+
+
+def _erase(
+    warehouse: Warehouse,
+    sample_id: str,
+    task_id: str | None,
+    reason: str | None,
+    samples: Sequence[SampleOfRun],
+    texts: Sequence[str],
+) -> Erasure:
+    runs_of_sample = {row.audit_run_id for row in samples}
+    newest = newest_shown(warehouse)
     # copies first: what is interrupted finds the texts again in the warehouse, and from them the copies
     archived = _archived(warehouse, samples, texts)
     for run in archived:
@@ -98,8 +127,6 @@ def erase(
     for run in runs_of_sample:
         shutil.rmtree(warehouse.places.traces(run), ignore_errors=True)
         warehouse.places.formats_page(run).unlink(missing_ok=True)
-    newest = newest_shown(warehouse)
-    compared = compared_runs(warehouse)
     n_rows: Counter[str] = Counter()
     with warehouse.write() as con:
         con.execute("begin")
@@ -115,8 +142,8 @@ def erase(
             "where table_schema = 'intermediate' and table_type = 'BASE TABLE'"
         ).fetchall():
             con.execute(f'delete from intermediate."{table}"')  # noqa: S608 - dbt's own names
-        pages = pages_of(warehouse, runs, compared)
-        delete(warehouse, pages, newest)
+        due = add(warehouse, _due(warehouse, runs))
+        delete(warehouse, Pages(frozenset(due.pages), frozenset(due.comparisons)), newest)
         con.execute("commit")
     sweep_spills(warehouse)
     runs |= {row["audit_run_id"] for row in warehouse.read(sql("audit.erase", "interrupted"))}
@@ -129,7 +156,8 @@ def erase(
         warehouse.rewrite()
         published = publish(warehouse)
     bring_lake_up(published, is_erasure=True)
-    write_again(warehouse, pages.union(pages_of(warehouse, runs, compared)), newest)
+    due = add(warehouse, _due(warehouse, runs))
+    write_again(warehouse, Pages(frozenset(due.pages), frozenset(due.comparisons)), newest)
     left = tuple(str(path) for path in still_quoting(warehouse, texts)) if texts else None
     return Erasure(
         sample_id=sample_id,

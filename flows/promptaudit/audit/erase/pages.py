@@ -21,10 +21,6 @@ class Pages:
     runs: frozenset[str]
     comparisons: frozenset[str]
 
-    def union(self, other: Pages) -> Pages:
-        """Joins two sets of pages."""
-        return Pages(self.runs | other.runs, self.comparisons | other.comparisons)
-
 
 def compared_runs(warehouse: Warehouse) -> dict[str, list[str]]:
     """Reads the two runs of each comparison."""

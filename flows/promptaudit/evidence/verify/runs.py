@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +18,14 @@ from promptaudit.evidence.verify.copies import Place
 from promptaudit.evidence.verify.derive_again import check_again
 from promptaudit.evidence.verify.landed_rows import row_checks
 from promptaudit.evidence.verify.marts import file_checks, mart_checks, view_checks
-from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, seals
+from promptaudit.evidence.verify.restore import COPY, IN_PARQUET, OWN, restoring
+from promptaudit.marts.publication import Publication, cut_short
+from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, schema_versions, seals
 from promptaudit.registry.errors import PromptauditError, WarehouseError
 from promptaudit.system.display.encode import encoded_property
+from promptaudit.system.display.figures import shown
 from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.blocks import damaged_blocks, read_all
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.run_names import one_run
 from promptaudit.warehouse.sql import sql
@@ -29,8 +33,6 @@ from promptaudit.warehouse.sql import sql
 Known = tuple[str, str | None, str | None]
 """Id, audit and state of a run. Audit and state are None if rows name a run that was never opened."""
 State = Literal["untouched", "erased", "retired", "differs", "unsealed", "running"]
-OWN = "the warehouse"
-IN_PARQUET = "the Parquet marts"
 PLAIN = re.compile(r"[0-9A-Za-z_-]{1,100}")  # ids stand in SQL and in paths
 ORDER_ONLY = (
     "without a copy of a seal kept elsewhere the chain proves order only: whoever can write the warehouse could make it anew "
@@ -64,6 +66,8 @@ class RunSeal:
 class VerifyResult:
     """Everything that differs from the seals. `against` is the seal that somebody kept, if one was given.
 
+    `restore` says what is sound, and for each damaged place the command that restores it.
+
     Findings come in this order: since the kept seal, the chain, unreadable files, contents, further checks.
     """
 
@@ -71,6 +75,7 @@ class VerifyResult:
     findings: Sequence[Finding]
     notes: Sequence[str]
     against: str | None = None
+    restore: Sequence[str] = ()
 
     @encoded_property
     def exit_code(self) -> int:
@@ -81,7 +86,8 @@ class VerifyResult:
 
     def lines(self) -> list[str]:
         """Lists findings, runs and notes, a line each."""
-        return [*(each.line for each in self.findings), *(each.line for each in self.runs), *self.notes]
+        findings, runs = (each.line for each in self.findings), (each.line for each in self.runs)
+        return [*findings, *runs, *self.notes, *map(shown, self.restore)]
 
 
 def verify(
@@ -103,7 +109,7 @@ def verify(
         WarehouseError: there is neither a warehouse nor a published copy, or none of them can be read.
     """
     own, copy = warehouse.places.file, warehouse.published.path
-    files = [(path, name) for path, name in ((own, OWN), (copy, "the published copy")) if path.is_file()]
+    files = [(path, name) for path, name in ((own, OWN), (copy, COPY)) if path.is_file()]
     if not files:
         msg = f"{warehouse}: no such warehouse, and nothing is published beside it"
         raise WarehouseError(msg)
@@ -114,7 +120,9 @@ def verify(
         is_same = len(files) > 1 and _are_same(own, copy)
         places, of_chains, unread = _places(stack, warehouse, files, is_same=is_same)
         if not places:
-            return VerifyResult(findings=of_chains + unread, notes=notes)
+            return VerifyResult(
+                findings=of_chains + unread, notes=notes, restore=restoring(warehouse, of_chains + unread)
+            )
         chain = places[0].chain
         tables = tables_of_runs(places[0].con)
         known = places[0].con.execute(sql("evidence", "known_runs")).fetchall()
@@ -130,8 +138,11 @@ def verify(
         against = None if kept is None else kept.seal
         if any(each.kind != "unsealed" for each in of_chains):
             notes.append("the chain of seals itself differs: rows and marts were not held against it")
-            return VerifyResult(findings=of_chains + unread, notes=notes, against=against)
+            findings = of_chains + unread
+            restore = restoring(warehouse, findings)
+            return VerifyResult(findings=findings, notes=notes, against=against, restore=restore)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
+        open_ = _cut_short(places) if places[0].where == OWN else []
     # what follows opens the files itself
     since: list[Finding] = []
     if kept is None:
@@ -144,12 +155,48 @@ def verify(
         since = check_again(warehouse, since, kept)
     changed = {each.audit_run_id for each in since if each.kind == "changed"}
     of_pages = Check(where="the reports", what="pages", explain=lambda _: more(warehouse, only))
+    of_pages_found = [
+        each
+        for each in walk([of_pages])
+        if each.kind != "unsealed" or not any(each.audit_run_id in of.due.runs for of in open_)
+    ]
+    of_all = [_softened(each, open_) for each in [*since, *of_chains, *unread, *of_contents, *of_pages_found]]
+    differs = {each.audit_run_id for each in of_all if each.kind != "unsealed"}
     return VerifyResult(
-        runs=[replace(run, state="differs") if run.audit_run_id in changed else run for run in runs],
-        findings=few([*since, *of_chains, *unread, *of_contents, *walk([of_pages])]),
+        runs=[
+            replace(run, state="differs")
+            if run.audit_run_id in changed
+            else replace(run, state="unsealed")
+            if run.state == "differs" and run.audit_run_id not in differs
+            else run
+            for run in runs
+        ],
+        findings=few([*map(_of_publication, open_), *of_all]),
         notes=notes,
         against=against,
+        restore=restoring(warehouse, of_all),
     )
+
+
+def _cut_short(places: list[Place]) -> list[Publication]:
+    copy = next((place.con for place in places if place.is_copy), None)
+    return cut_short(places[0].con, copy)
+
+
+def _of_publication(found: Publication) -> Finding:
+    what = "erasure" if found.due.sample else "publication"
+    at = f"of {found.begun_at:%Y-%m-%d %H:%M} UTC"
+    detail = f"it was interrupted; `{found.command}` completes it"
+    run = found.audit_run_id or None
+    return Finding(kind="unsealed", where=OWN, what=what, which=at, detail=detail, audit_run_id=run)
+
+
+def _softened(finding: Finding, open_: Collection[Publication]) -> Finding:
+    # pages whose hash has not landed yet, and rows that an erasure has emptied and not sealed yet
+    for each in open_:
+        if finding.audit_run_id in each.due.runs and (each.due.sample or finding.what == "page"):
+            return replace(finding, kind="unsealed")
+    return finding
 
 
 def _check_contents(
@@ -163,6 +210,16 @@ def _check_contents(
         Check(where=place.where, what="views", explain=partial(view_checks, place=place, is_open=is_open))
         for place in places
     ]
+    checks += [
+        Check(
+            where=place.where,
+            what="raw.schema_versions",
+            recorded=[versions],
+            read=partial(_versions, place, len(versions)),
+        )
+        for place in places
+        if place.chain and (versions := place.chain[-1].entries["schema_versions"])  # older seals have none
+    ]
     of_files = partial(file_checks, folder=folder, runs=states, places=places)
     findings = list(walk([*checks, Check(where=IN_PARQUET, what="files", explain=of_files)]))
     if folder.is_dir():
@@ -174,6 +231,11 @@ def _check_contents(
         runs.append(run)
         findings += of_run
     return runs, findings
+
+
+def _versions(place: Place, n_sealed: int) -> object:
+    # a migration adds a version, which the next seal has
+    return schema_versions(place.con)[:n_sealed]
 
 
 def _places(
@@ -189,6 +251,9 @@ def _places(
             if not has_seals(con):
                 without.append(where)
                 continue
+            if blocks := damaged_blocks(path):
+                read_all(con, blocks, path)
+            tables_of_runs(con)
             place = Place(
                 where=where,
                 con=con,

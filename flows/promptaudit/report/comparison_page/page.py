@@ -6,16 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from promptaudit.marts.comparison.decision import sentence_of
 from promptaudit.marts.comparison.result import RunComparison, run_comparison
-from promptaudit.registry.errors import WarehouseError
 from promptaudit.report import BELOW, page_size
 from promptaudit.report.blocks.filters import rendered, trace_links
 from promptaudit.report.comparison_page.gather import ComparisonData, gather
 from promptaudit.report.comparison_page.sections import heat, sections
-from promptaudit.report.record import held_if_free, record
+from promptaudit.report.record import record
 from promptaudit.report.sections.run import TRACING
 from promptaudit.report.summary import ID, Outcome, command, diagnosis_of, outcome
 from promptaudit.system.display.figures import NAME, cut
@@ -23,9 +21,6 @@ from promptaudit.system.display.policy import Policy
 from promptaudit.system.files import private_folder, write_text
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    from promptaudit.system.display.progress import Progress
 
 TEMPLATE = "comparison.html.j2"
 MOST_CAUSES = 2
@@ -51,21 +46,6 @@ def write_page(
     if is_held:
         record(warehouse, comparison.measures[0]["candidate_run_id"], {f"{BELOW}/{path.name}": page})
     return path
-
-
-def write_if_possible(
-    warehouse: Warehouse, comparison: RunComparison, text: Policy | None, progress: Progress
-) -> Path | None:
-    """Writes the page, and records it if nobody else holds the warehouse.
-
-    A page that cannot be written is only a warning.
-    """
-    try:
-        with held_if_free(warehouse, progress) as is_held:
-            return write_page(warehouse, comparison, text, is_held=is_held)
-    except WarehouseError as error:
-        progress.warn(f"the page about the comparison is not written: {error}")
-        return None
 
 
 def write_again(warehouse: Warehouse, comparison_ids: Iterable[str]) -> None:

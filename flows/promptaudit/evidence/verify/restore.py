@@ -1,0 +1,56 @@
+"""Says which places are sound once others are damaged, and the command that restores each damaged one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from promptaudit.evidence.verify.checks import Finding
+from promptaudit.warehouse import Warehouse
+
+OWN = "the warehouse"
+COPY = "the published copy"
+IN_PARQUET = "the Parquet marts"
+ARCHIVE = "the archive of "
+
+
+def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
+    """Lists what is sound and a command for each damaged place; empty if nothing is damaged.
+
+    The warehouse and its published copy restore each other. Everything else is made from the warehouse, but for the
+    archive of retired rows, which only a backup has.
+    """
+    damaged = [each for each in findings if each.kind != "unsealed"]
+    own, copy = warehouse.places.file, warehouse.published.path
+    bad = {each.where for each in damaged}
+    there = {OWN: own.is_file(), COPY: copy.is_file(), IN_PARQUET: warehouse.places.marts.is_dir()}
+    sound = [where for where, is_there in there.items() if is_there and where not in bad]
+    if not damaged:
+        return []
+    lines = [f"sound: {', '.join(sound) or 'neither the warehouse nor a copy of it'}"]
+    log = own.with_name(own.name + ".wal")
+    at, to = _named(own), _named(copy)
+    if OWN in bad and COPY in sound:
+        moved = f" && mv {_named(log)} {_named(log)}.damaged" if log.exists() else ""
+        lines.append(f"restore {OWN}: mv {at} {at}.damaged{moved} && cp -p {to} {at} (what landed since is lost)")
+    elif COPY in bad and OWN in sound:
+        lines.append(f"restore {COPY}: {'promptaudit rebuild' if log.exists() else f'cp -p {at} {to}'}")
+    elif bad & {OWN, COPY}:
+        lines.append(f"restore {OWN}: put a backup of {at} in its place, then `promptaudit rebuild`")
+    lines += [_of_file(warehouse, each) for each in damaged if each.where not in (OWN, COPY)]
+    return list(dict.fromkeys(lines))
+
+
+def _of_file(warehouse: Warehouse, finding: Finding) -> str:
+    if finding.where == IN_PARQUET and finding.what == "file":
+        return f"restore {IN_PARQUET}: rm {_named(warehouse.places.marts / finding.which)}"
+    if finding.where == IN_PARQUET:
+        return f"restore {IN_PARQUET}: promptaudit rebuild {finding.audit_run_id or 'RUN'}"
+    if finding.where.startswith(ARCHIVE):
+        path = warehouse.places.archive.parent / finding.which.partition(":")[0]
+        return f"restore {finding.where}: put a backup of {_named(path)} in its place; nothing else has these rows"
+    return f"restore {finding.where}: promptaudit report {finding.audit_run_id or 'RUN'}"
+
+
+def _named(path: object) -> str:
+    return shlex.quote(str(path))
