@@ -16,7 +16,8 @@ from promptaudit.audit.runs import run_row
 from promptaudit.gate.source import WHOLE, Parts
 from promptaudit.marts.describe import describe_marts
 from promptaudit.marts.publish import publish
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.system.clock import now
+from promptaudit.warehouse import Warehouse
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from promptaudit.marts.seal import seal_runs
 from promptaudit.registry.errors import WarehouseLocked
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.system.clock import now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.insert import insert_new
 from promptaudit.warehouse.rows import frame_of
 
