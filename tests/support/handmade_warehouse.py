@@ -98,6 +98,7 @@ class Gated:
             manifest={},
         ).to_dicts()
         row |= {"state": state, "started_at": now() - timedelta(hours=hours)}
+        row |= {"run_index": 10**9 - 100 * round(3600 * hours) + len(self._pending)}
         self._pending += [("raw.audit_runs", row), ("marts.dim_audit_runs", row)]
         return run
 
