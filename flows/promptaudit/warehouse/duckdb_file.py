@@ -302,7 +302,9 @@ def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
     if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
         return WarehouseError(f"{path} cannot be written: permission denied")
     if isinstance(error, duckdb.BinderException) and '"run_index"' in text:
-        return WarehouseError(f"{path} is of a version that did not number runs: `promptaudit rebuild` publishes it anew")
+        return WarehouseError(
+            f"{path} is of a version that did not number runs: `promptaudit rebuild` publishes it anew"
+        )
     return WarehouseError(f"{path}: {_outside(error)}{text[:ONE_LINE]}")
 
 
