@@ -301,7 +301,7 @@ def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
         return WarehouseError(f"{path}: the disk is full; what had landed is kept: {text[:ONE_LINE]}")
     if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
         return WarehouseError(f"{path} cannot be written: permission denied")
-    if isinstance(error, duckdb.BinderException) and '"run_index"' in text:
+    if isinstance(error, duckdb.BinderException) and "run_index" in text:
         return WarehouseError(
             f"{path} is of a version that did not number runs: `promptaudit rebuild` publishes it anew"
         )

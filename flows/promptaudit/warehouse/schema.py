@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.system.clock import now
 from promptaudit.system.files import copy_durably
 from promptaudit.warehouse import Warehouse
-from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.raw_tables import SCHEMA_SQL, TABLES
 from promptaudit.warehouse.sql import sql
 
@@ -45,7 +46,7 @@ def _missing(there: set[tuple[str, str]]) -> str:
     return "\n".join([*([] if TABLES.keys() <= tables else [SCHEMA_SQL]), *columns])
 
 
-def _number_mart(con: Connection) -> None:
+def _number_mart(con: Any) -> None:  # noqa: ANN401 - a connection, whose module imports this one
     # retired runs are never derived again
     mart = "select 1 from information_schema.tables where (table_schema, table_name) = ('marts', 'dim_audit_runs')"
     if con.execute(mart).fetchall():
