@@ -236,7 +236,7 @@ def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_f
             Verdict(3, small, "regressed", "over 2 nights, against 2 normal nights"),
         ],
     )
-    said = "'every night', null, null, null, false, 'the new one stays', now()::timestamp"
+    said = "'every night', null, null, null, false, 'the new one stays', now()::timestamp, 1"
     change(
         warehouse,
         "update marts.rpt_audit set sensitivity = .2, sensitivity_low = null, sensitivity_high = null",
