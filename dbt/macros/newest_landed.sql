@@ -7,7 +7,7 @@ with landed as (
 runs as (
     select
         audit_run_id,
-        started_at
+        run_index
     from {{ ref('dim_nights').include(database=false) }}
 ),
 
@@ -15,7 +15,7 @@ final as (
     select landed.*
     from landed
     inner join runs using (audit_run_id)
-    qualify row_number() over (partition by {{ key }} order by runs.started_at desc, audit_run_id desc) = 1
+    qualify row_number() over (partition by {{ key }} order by runs.run_index desc) = 1
 )
 
 select * from final

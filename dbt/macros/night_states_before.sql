@@ -1,6 +1,7 @@
 {# The states of nights as earlier builds left them: what a model reads that the states of tonight are made of, where a `ref`
    would be a circle. None where there is no such table yet; fields that their memory did not have then are NULL. #}
 {% macro night_states_before() -%}
+    {%- set runs = ref('stg_audit_runs').include(database=false) -%}
     {%- set known = adapter.get_relation(model.database, 'marts', 'rpt_night_states') if execute -%}
     {%- if known -%}
         {%- set is_counted = adapter.get_columns_in_relation(known) | selectattr('name', 'equalto', 'n_tests') | list -%}
@@ -11,12 +12,13 @@
             model_id,
             task_id,
             strategy,
-            started_at,
+            run_index,
             plan,
             night,
             {{ 'n_tests' if is_counted else '0' }} as n_tests,
             memory::{{ contract.memory.data_type }} as memory
         from {{ known }}
+        inner join {{ runs }} using (audit_run_id, audit_id)
     {%- else -%}
         select
             null::varchar as audit_run_id,
@@ -24,7 +26,7 @@
             null::varchar as model_id,
             null::varchar as task_id,
             null::varchar as strategy,
-            null::timestamp as started_at,
+            null::bigint as run_index,
             null::varchar as plan,
             null::bigint as night,
             null::integer as n_tests,

@@ -15,8 +15,9 @@ from promptaudit.plan.design import Design, design_audit
 from promptaudit.plan.judge_requests import Control
 from promptaudit.registry.registry import load_registry
 from promptaudit.registry.samples import Sample
+from promptaudit.system.clock import now
 from promptaudit.system.keys import content_id
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 from tests.support.http_audit import AUDIT, ask, have_judged, opened, query, write_cards
 from tests.support.openai_server import RunningServer, running_server

@@ -25,10 +25,11 @@ from promptaudit.registry.cards import FormatLimits
 from promptaudit.report import REPORT, report
 from promptaudit.report.verify_file import figures_of, verify_report
 from promptaudit.report.verify_file import verify_with_pages as verify
+from promptaudit.system.clock import now
 from promptaudit.system.display.encode import encoded
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.dbt_project import dbt
 from promptaudit.warehouse.figure_names import figure_id, grains, row_id
 from promptaudit.warehouse.rows import frame_of

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from junitparser import Error, Failure, JUnitXml
 
-from promptaudit.warehouse import now
+from promptaudit.system.clock import now
 from tests.support.handmade_warehouse import MARTS, Gated
 from tests.support.shell import TIMEOUT_S, environment, promptaudit
 

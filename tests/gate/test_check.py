@@ -23,11 +23,12 @@ from promptaudit.gate.source import Parts
 from promptaudit.registry.errors import CardError, UsageError, WarehouseError
 from promptaudit.report.sections.nights import gate_rules
 from promptaudit.report.summary import gate_of
+from promptaudit.system.clock import now
 from promptaudit.system.display.encode import encoded
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.files import SHARED, write_text
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from tests.report.sections.test_sections_across_tasks import report_data
 from tests.support.handmade_warehouse import NAMES, Gated, run_id
 from tests.support.published_copy import table

@@ -20,8 +20,9 @@ from promptaudit.marts.publish import is_published, publish
 from promptaudit.marts.seal import Seal, seal_of, seals
 from promptaudit.registry.errors import UsageError
 from promptaudit.report.verify_file import verify_with_pages as verify
+from promptaudit.system.clock import now
 from promptaudit.system.keys import sha256_of
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.figure_names import grains
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.selection import Selection

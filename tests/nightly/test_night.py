@@ -11,7 +11,8 @@ import pytest
 from promptaudit.nightly.tonight import is_missed, longest, record_night, tonights_run
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import UsageError
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.system.clock import now
+from promptaudit.warehouse import Warehouse
 from tests.support.landed_nights import AUDIT, land_night
 
 FIRST, SECOND = datetime(2026, 11, 2, 2), datetime(2026, 11, 3, 2)

@@ -55,8 +55,8 @@ ROOT = Path(__file__).parents[2]
 # system and five options for `init` as a conversation: kinds of task, ids, words that are no labels, two audits in a folder
 # (page: guide/prompts.md; reader: who comes with a file); registry and ask for judges that need no right answer (page:
 # guide/scoring.md).
-# marts, report, audit, evidence and warehouse, and a raw table, for the journal of publications, the check of every block, and what
-# `verify` says restores (page: guide/evidence.md; readers: who is on call, and a reviewer).
+# marts, report, audit, evidence and warehouse, and a raw table, for the journal of publications, the check of every block, and
+# what `verify` says restores (page: guide/evidence.md; readers: who is on call, and a reviewer).
 # Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),

@@ -16,7 +16,8 @@ from promptaudit.audit.runs import run_row
 from promptaudit.gate.source import WHOLE, Parts
 from promptaudit.marts.describe import describe_marts
 from promptaudit.marts.publish import publish
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.system.clock import now
+from promptaudit.warehouse import Warehouse
 
 MARTS = Path(__file__).parents[2] / "dbt/models/marts"
 TABLES = (
@@ -97,6 +98,7 @@ class Gated:
             manifest={},
         ).to_dicts()
         row |= {"state": state, "started_at": now() - timedelta(hours=hours)}
+        row |= {"run_index": 10**9 - 100 * round(3600 * hours) + len(self._pending)}
         self._pending += [("raw.audit_runs", row), ("marts.dim_audit_runs", row)]
         return run
 

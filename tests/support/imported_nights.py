@@ -94,7 +94,8 @@ def two_nights(folder: Path) -> list[str]:
 def set_time(con: Any, run: str, night: int) -> None:
     """Moves a run to a night, counted from 0."""
     con.execute(
-        "update marts.dim_audit_runs set started_at = ? where audit_run_id = ?", [FIRST + timedelta(days=night), run]
+        "update marts.dim_audit_runs set started_at = ?, run_index = ? where audit_run_id = ?",
+        [FIRST + timedelta(days=night), night + 1, run],
     )
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from promptaudit.registry.registry import Registry, load_registry
+from promptaudit.system.clock import now
 from promptaudit.system.keys import content_id
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 from tests.support.imported_runs import HOSTILE, OVERRIDE, SCRIPT
 

@@ -14,9 +14,11 @@ from tests.udfs.designs.worlds import World
 MARTS = """
 create schema marts;
 create schema raw;
-create table raw.audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp);
+create table raw.audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
+    run_index bigint);
 create table raw.baselines (audit_run_id varchar, audit_id varchar, name varchar, reason varchar, pinned_at timestamp);
-create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp);
+create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
+    run_index bigint);
 create table marts.dim_tasks (audit_run_id varchar, task_id varchar, kind varchar, labels varchar[]);
 create table marts.dim_samples (audit_run_id varchar, task_id varchar, sample_id varchar, has_key boolean);
 create table marts.dim_prompt_variants (audit_run_id varchar, prompt_variant_id varchar, task_id varchar, strategy varchar,
@@ -90,7 +92,8 @@ class PlannedAnswers:
         with duckdb.connect(str(self._file if state == "complete" else self._pilots())) as con:
             con.execute(
                 "insert into raw.audit_runs values ($run, 'a', 'run', $state, "
-                "timestamp '2026-11-01' + (select count(*) from raw.audit_runs)::integer * interval 1 day)",
+                "timestamp '2026-11-01' + (select count(*) from raw.audit_runs)::integer * interval 1 day, "
+                "1 + (select count(*) from raw.audit_runs))",
                 {"run": run, "state": state},
             )
             if state == "complete":  # a pilot lies in the warehouse alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,7 @@ import pytest
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.warehouse import Warehouse, schema
 from tests.support.http_audit import query
+from tests.support.landed_nights import FIRST, land_night, run_id
 
 
 @pytest.fixture
@@ -58,3 +60,22 @@ def test_a_table_and_a_column_that_this_version_has_got_since_are_made(warehouse
     assert query(warehouse, "select count(*) from raw.failed_predictions") == [(0,)]
     assert query(warehouse, "select count(other_prediction_id) from raw.verdicts") == [(0,)]
     assert query(warehouse, "select prediction_id from raw.attempts") == [("p",)]
+
+
+def test_runs_of_a_file_that_did_not_number_them_are_numbered_by_their_beginning(warehouse: Path) -> None:
+    for night in (2, 1, 3):
+        land_night(warehouse, night)
+    assert query(warehouse, "select run_index from raw.audit_runs order by started_at") == [(2,), (1,), (3,)]
+    with duckdb.connect(str(warehouse)) as con:
+        noon = FIRST + timedelta(days=2, hours=10)
+        con.execute("insert into raw.baselines values (?, 'nightly', 'prod', null, ?, null)", [run_id(1), noon])
+        con.execute("alter table raw.audit_runs drop column run_index")
+        con.execute("alter table raw.baselines drop column after_run_index")
+        con.execute("create schema marts")
+        con.execute("create table marts.dim_audit_runs as select audit_run_id from raw.audit_runs")
+    Warehouse(warehouse).apply_schema()
+    assert query(warehouse, "select run_index from raw.audit_runs order by started_at") == [(1,), (2,), (3,)]
+    assert query(warehouse, "select run_index from marts.dim_audit_runs order by audit_run_id") == [(1,), (2,), (3,)]
+    assert query(warehouse, "select after_run_index from raw.baselines") == [(2,)]
+    land_night(warehouse, 0)
+    assert query(warehouse, "select run_index from raw.audit_runs order by started_at") == [(4,), (1,), (2,), (3,)]

@@ -11,11 +11,11 @@ from promptaudit.warehouse.run_names import Reference, resolve, resolve_id, reso
 
 RUNS = """
     select * from (values
-        ('a1', 'nightly', timestamp '2026-11-01', 'complete', 'run'),
-        ('a2', 'nightly', timestamp '2026-11-02', 'complete', 'run'),
-        ('b1', 'answers', timestamp '2026-11-03', 'complete', 'import'),
-        ('c1', 'answers', timestamp '2026-11-04', 'failed', 'import')
-    ) as runs (audit_run_id, audit_id, started_at, state, origin)
+        ('a1', 'nightly', timestamp '2026-11-01', 'complete', 'run', 1),
+        ('a2', 'nightly', timestamp '2026-11-02', 'complete', 'run', 2),
+        ('b1', 'answers', timestamp '2026-11-03', 'complete', 'import', 3),
+        ('c1', 'answers', timestamp '2026-11-04', 'failed', 'import', 4)
+    ) as runs (audit_run_id, audit_id, started_at, state, origin, run_index)
 """
 
 

@@ -103,9 +103,9 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"update marts.dim_audit_runs set origin = 'trial' where audit_run_id = '{runs[4]}'",
         f"update marts.dim_audit_runs set origin = 'import' where audit_run_id = '{runs[1]}'",
         f"update marts.dim_audit_runs set state = 'failed' where audit_run_id = '{runs[2]}'",
-        f"insert into raw.baselines values ('{runs[1]}', 'every night', 'prod', 'new prompt', '2026-11-02')",
-        f"insert into raw.baselines values ('{runs[0]}', 'every night', 'prod', null, '2026-11-01')",
-        f"insert into raw.baselines values ('{runs[3]}', 'another', 'prod', null, '2026-11-03')",
+        f"insert into raw.baselines values ('{runs[1]}', 'every night', 'prod', 'new prompt', '2026-11-02', 1)",
+        f"insert into raw.baselines values ('{runs[0]}', 'every night', 'prod', null, '2026-11-01', 1)",
+        f"insert into raw.baselines values ('{runs[3]}', 'another', 'prod', null, '2026-11-03', 1)",
     )
     return warehouse
 

@@ -3,7 +3,7 @@ with newest as (
     select audit_run_id
     from {{ ref('dim_nights') }}
     where is_newest
-    order by started_at desc, audit_run_id desc
+    order by run_index desc
     limit 1
 ),
 

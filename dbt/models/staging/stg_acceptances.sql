@@ -11,7 +11,8 @@ renamed as (
         strategy,
         is_false,
         reason,
-        accepted_at
+        accepted_at,
+        after_run_index
     from source
 )
 

@@ -22,7 +22,8 @@ renamed as (
         library_versions,
         source,
         manifest,
-        flow_run_id
+        flow_run_id,
+        run_index
     from source
 )
 

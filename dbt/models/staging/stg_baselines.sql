@@ -8,7 +8,8 @@ renamed as (
         audit_id,
         name,
         reason,
-        pinned_at
+        pinned_at,
+        after_run_index
     from source
 )
 

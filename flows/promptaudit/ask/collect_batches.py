@@ -11,7 +11,8 @@ from promptaudit.engines.batches.openai_batches import BatchApi, BatchStatus
 from promptaudit.registry.cards import ModelCard
 from promptaudit.registry.errors import EngineError
 from promptaudit.registry.model_cards import Batching
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.system.clock import now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 
 SUBMITTED, COLLECTED = "submitted", "collected"

@@ -31,9 +31,10 @@ from promptaudit.plan.judge_requests import (
 )
 from promptaudit.registry.ages import age_of
 from promptaudit.registry.cards import JudgeCard, ModelCard, Price
+from promptaudit.system.clock import now
 from promptaudit.system.keys import as_json, content_id, request_sha256, sent_by, verdict_id
 from promptaudit.udfs.scoring.verdict import SCHEMA, read_verdict
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.sql import over, sql
 

@@ -14,7 +14,8 @@ from promptaudit.cards.prices import cost_of
 from promptaudit.engines import Answer, Attempt, Request
 from promptaudit.engines.answer_rows import answer_columns, attempt_row
 from promptaudit.registry.cards import Price
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.system.clock import now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.spool import Spool, land_segment, spool_of
 
 BATCH_ROWS = 20_000

@@ -22,8 +22,8 @@ from promptaudit.plan.budget import Budget, Spending
 from promptaudit.registry.cards import ModelCard, Price
 from promptaudit.registry.errors import EngineError, PromptauditError
 from promptaudit.registry.registry import Entry
+from promptaudit.system.clock import now
 from promptaudit.system.deadline import ended_by_sigterm
-from promptaudit.warehouse import now
 
 Batch = Callable[[], Awaitable[None]]
 """Asks some cells of one model, all under one strategy."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 
 from promptaudit.ask.judge import land_changed_judges
@@ -45,12 +44,13 @@ from promptaudit.registry.registry import Entry, Registry
 from promptaudit.report import report
 from promptaudit.report.complete import complete, erasing
 from promptaudit.system.child_processes import guarded
+from promptaudit.system.clock import age, ahead, is_ahead, now, span
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.helper_processes import CHECKS, DBT, start
 from promptaudit.system.prefect_server import is_in_flow_run, load_prefect
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 
 CARD_CHANGED = (
     "the audit's card has changed in limits, seed, resamples or model sets, which holds from the next run on (--new)"
@@ -144,7 +144,7 @@ def run_audit(
                 is_changed = _land_changes(warehouse, audit_run_id, design, progress)
                 is_changed |= options.again_errors and _open_errors(warehouse, audit_run_id, design, settings, progress)
                 if found.state == "complete" and not is_changed and is_published(warehouse, audit_run_id):
-                    has = "has no errors" if options.again_errors else f"is complete and {_age(found)} old"
+                    has = "has no errors" if options.again_errors else f"is complete and {_age(found)}"
                     headline = f"run {audit_run_id} of '{audit_id}' {has}: nothing asked"
                     notes = [CARD_CHANGED] if _is_kept_otherwise(warehouse, audit_run_id, design) else []
                     return nothing_done(
@@ -316,13 +316,10 @@ def _open_errors(
 
 
 def _age(run: Run) -> str:
-    age: timedelta = now() - run.started_at
-    minutes = int(age.total_seconds() // 60)
-    if minutes < 2:  # noqa: PLR2004 - no plural to get wrong
-        return "a minute"
-    if minutes < 120:  # noqa: PLR2004 - two hours read better in minutes
-        return f"{minutes} minutes"
-    return f"{minutes // 60} hours" if minutes < 48 * 60 else f"{minutes // (24 * 60)} days"
+    at = now()
+    if is_ahead(run.started_at, at):
+        return f"was recorded under a clock that was ahead: it started {ahead(run.started_at, at)}"
+    return f"{span(age(run.started_at, at))} old"
 
 
 def export_variants(settings: Settings, registry: Registry, audit_id: str, path: Path, progress: Progress) -> int:

@@ -18,10 +18,11 @@ from promptaudit.cards.prices import price_of
 from promptaudit.plan.design import Design, used_fields
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.samples import critical_ids
+from promptaudit.system.clock import now
 from promptaudit.system.helper_processes import environment
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.system.prefect_server import flow_run_id
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of, label_rows, sample_row, task_row
 from promptaudit.warehouse.sql import sql
 
@@ -157,14 +158,14 @@ def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
 
 
 def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
-    """Finds the run of an audit that started last, without imports and trials; None if there is none.
+    """Finds the run of an audit that landed last, without imports and trials; None if there is none.
 
     Raises UsageError if this code is in a flow run of Prefect that is taken again and that began an earlier run: that
     run is over.
     """
     rows = warehouse.read(
         "select audit_run_id, state, started_at, plan_fingerprint, flow_run_id from raw.audit_runs "
-        "where audit_id = $audit_id and origin = 'run' order by started_at desc, audit_run_id desc limit 1",
+        "where audit_id = $audit_id and origin = 'run' order by run_index desc limit 1",
         audit_id=audit_id,
     )
     newest = Run(**rows[0]) if rows else None

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from promptaudit.registry.errors import UsageError, WarehouseError
+from promptaudit.system.clock import now
 from promptaudit.udfs.retired import HEAVY, RETIRED_RUNS
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.archive import read_archive, write_archive
 from promptaudit.warehouse.insert import insert_new
 from promptaudit.warehouse.rows import frame_of

@@ -15,13 +15,13 @@ from promptaudit.gate.source import source_of
 from promptaudit.marts.publish import publish
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.gate_rules import LAST_NIGHT
+from promptaudit.system.clock import now as this_instant
 from promptaudit.system.display.compared import names_of
 from promptaudit.system.display.figures import cut, plural, when
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.keys import content_id
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
-from promptaudit.warehouse import now as this_instant
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.run_names import LATEST, chosen, complete_runs, resolve
 

@@ -25,9 +25,10 @@ from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import CardError, MeasureError
 from promptaudit.registry.gate_rules import INSIDE, DriftRule, LostRule, Rule, ValueRule
 from promptaudit.registry.gates import parse_gate
+from promptaudit.system.clock import age, ahead, is_ahead
+from promptaudit.system.clock import now as this_instant
 from promptaudit.system.display.figures import when
 from promptaudit.warehouse import Warehouse, rows_as
-from promptaudit.warehouse import now as this_instant
 from promptaudit.warehouse.run_names import resolve
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def rules_of(registry: Registry, audit_id: str) -> dict[str, Any]:
 
 
 def _refuse_older(warehouse: Warehouse, audit_id: str, audit_run_id: str, name: str) -> None:
-    newest_first = f"{RUN} where origin = 'run' and audit_id = $audit_id order by started_at desc"
+    newest_first = f"{RUN} where origin = 'run' and audit_id = $audit_id order by run_index desc"
     runs = rows_as(GatedRun, warehouse.published.read(newest_first, audit_id=audit_id))
     newest = next(iter(runs), None)
     if newest and newest.audit_run_id != audit_run_id and newest.state != "complete" and "~" not in name:
@@ -147,15 +148,18 @@ def _unmeasurable(run: GatedRun, moment: datetime, limit: timedelta) -> tuple[st
         return f"the run is {run.state}, not complete", f"promptaudit run {audit}"
     if not run.is_published:
         return "the run is not published", f"promptaudit run {audit}"
-    age = moment - run.started_at
-    if age > limit:
-        reason = f"the run started {when(run.started_at)}, {_span(age)} ago; at most {_span(limit)} is allowed"
-        return reason, f"promptaudit nightly {audit}" if run.origin == "run" else "promptaudit import FILE"
+    again = f"promptaudit nightly {audit}" if run.origin == "run" else "promptaudit import FILE"
+    if is_ahead(run.started_at, moment):
+        return f"the run started {ahead(run.started_at, moment)}: how old it is cannot be known", again
+    old = age(run.started_at, moment)
+    if old > limit:
+        reason = f"the run started {when(run.started_at)}, {_span(old)} ago; at most {_span(limit)} is allowed"
+        return reason, again
     return None
 
 
-def _span(age: timedelta) -> str:
-    hours = age.total_seconds() / 3600
+def _span(length: timedelta) -> str:
+    hours = length.total_seconds() / 3600
     return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"  # noqa: PLR2004 - two days read better in hours
 
 

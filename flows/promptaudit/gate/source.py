@@ -17,7 +17,7 @@ from promptaudit.warehouse import Row, Warehouse, rows_as
 from promptaudit.warehouse.duckdb_file import Connection, rows_of
 from promptaudit.warehouse.sql import sql
 
-RUN = "select audit_run_id, audit_id, origin, state, started_at, card from raw.audit_runs"
+RUN = "select audit_run_id, audit_id, origin, state, started_at, run_index, card from raw.audit_runs"
 Kind = TypeVar("Kind")
 Group = tuple[str, str, str]
 """Model, task and strategy."""
@@ -31,6 +31,7 @@ class GatedRun(NamedTuple):
     origin: str
     state: str
     started_at: datetime
+    run_index: int
     card: str | None
     is_published: bool = True
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from promptaudit.system.clock import now
 from promptaudit.system.keys import content_id
 from promptaudit.system.scrub import one_line
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 
 MAX_REASON = 300

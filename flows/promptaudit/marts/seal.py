@@ -28,8 +28,8 @@ from promptaudit.marts.digests import (
     unpacked,
 )
 from promptaudit.marts.manifest import made_by
+from promptaudit.system.clock import now
 from promptaudit.system.keys import as_json, sha256_of
-from promptaudit.warehouse import now
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.figure_names import grains
 from promptaudit.warehouse.insert import insert_new

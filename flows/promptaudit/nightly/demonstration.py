@@ -17,13 +17,14 @@ from promptaudit.nightly.faults import Answer, Copy, Fault, exchange, incident_o
 from promptaudit.nightly.rehearse import Rehearsal, RehearsedNight, context_of, kept_apart, place_for
 from promptaudit.registry.registry import load_registry
 from promptaudit.system.child_processes import guarded
+from promptaudit.system.clock import now
 from promptaudit.system.display.compared import NightFigure
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.files import copy_durably, private_folder
 from promptaudit.system.helper_processes import DBT, start
 from promptaudit.system.keys import content_id
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse import Warehouse, rows_as
 from promptaudit.warehouse.sql import sql
 
 AUDIT, MODEL, TASK = "two_weeks", "student", "general_knowledge"

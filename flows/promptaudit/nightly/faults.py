@@ -12,6 +12,7 @@ from typing import NamedTuple
 from promptaudit.registry.errors import UsageError
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.warehouse.insert import NEXT_INDEX
 from promptaudit.warehouse.sql import sql
 
 SEED = 20250601
@@ -139,6 +140,7 @@ def land_copy(con: Connection, copy: Copy) -> None:
     """Lands what a run asked and was answered a second time, as an open run of another night."""
     of_run = {"source": copy.source, "run": copy.audit_run_id}
     opened = "$run as audit_run_id, 'running' as state, $at as started_at, null as finished_at, null as flow_run_id"
+    opened += f", {NEXT_INDEX} as run_index"
     con.execute(LAND.format("audit_runs", opened), of_run | {"at": copy.started_at})
     for table in COPIED:
         con.execute(LAND.format(table, "$run as audit_run_id"), of_run)

@@ -31,11 +31,12 @@ from promptaudit.plan.design import design_audit
 from promptaudit.registry.errors import PromptauditError, WarehouseLocked
 from promptaudit.registry.registry import Registry
 from promptaudit.system.child_processes import guarded
+from promptaudit.system.clock import now
 from promptaudit.system.deadline import at_most
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.keys import content_id
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
 NO_CODE = 2  # of an error that has none of its own

@@ -27,13 +27,14 @@ from promptaudit.registry.audit_cards import AuditCard, Retention
 from promptaudit.registry.errors import MeasureError, UsageError, WarehouseError
 from promptaudit.registry.registry import Registry
 from promptaudit.system.child_processes import guarded
+from promptaudit.system.clock import now
 from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.files import private_folder
 from promptaudit.system.helper_processes import CHECKS, DBT, start
 from promptaudit.system.keys import content_id
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse import Warehouse, rows_as
 from promptaudit.warehouse.run_names import chosen
 from promptaudit.warehouse.sql import sql
 

@@ -10,8 +10,9 @@ from cronsim import CronSim
 from promptaudit.audit.runs import newest_run
 from promptaudit.registry.ages import age_of
 from promptaudit.registry.cards import AuditCard
+from promptaudit.system.clock import age, is_ahead, now
 from promptaudit.system.keys import as_json, content_id
-from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse import Warehouse, rows_as
 from promptaudit.warehouse.rows import frame_of
 
 DAY = timedelta(days=1)
@@ -29,7 +30,7 @@ def tonights_run(
     """Finds the run that is tonight's; None if tonight has not begun, or asked what the cards ask no longer.
 
     If the cards ask the same, the run that this flow run of Prefect began is tonight's, however old. With `new` no other
-    run is.
+    run is. A run that started ahead of the clock is no night's but that of the flow run that began it.
     """
     newest = newest_run(warehouse, audit_id)
     if newest is None or newest.plan_fingerprint != plan_fingerprint:
@@ -37,14 +38,15 @@ def tonights_run(
     if new or newest.is_of_this_flow_run:
         return newest.audit_run_id if newest.is_of_this_flow_run else None
     if newest.state == "running":
-        return newest.audit_run_id if now() - newest.started_at <= age_of(card.max_age) else None
+        is_young = age(newest.started_at, now()) <= age_of(card.max_age)
+        return newest.audit_run_id if is_young and not is_ahead(newest.started_at, now()) else None
     steps = steps_of(warehouse, audit_id, newest.audit_run_id)
-    if "begun" not in steps:  # somebody's `promptaudit run`
+    if "begun" not in steps or is_ahead(newest.started_at, now()):  # the first: somebody's `promptaudit run`
         return None
     if scheduled_at is not None:
         return newest.audit_run_id if scheduled_at in {step.scheduled_at for step in steps.values()} else None
     last = max(step.recorded_at for step in steps.values())
-    return newest.audit_run_id if now() - last < _until_next(card, last) / 2 else None
+    return newest.audit_run_id if age(last, now()) < _until_next(card, last) / 2 else None
 
 
 class NightStep(NamedTuple):

@@ -108,7 +108,7 @@ class Audits:
     @property
     def runs(self) -> pl.DataFrame:
         """Lists the published runs, newest first, as `dim_audit_runs` has them."""
-        return Warehouse(self.warehouse).published.frame("select * from marts.dim_audit_runs order by started_at desc")
+        return Warehouse(self.warehouse).published.frame("select * from marts.dim_audit_runs order by run_index desc")
 
     def latest(self, audit: str | None = None) -> Run:
         """Finds the newest complete run, of one audit or of any.

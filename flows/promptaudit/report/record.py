@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Mapping
 
 from promptaudit.marts.seal import seal_runs
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.system.clock import now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.insert import insert_new
 from promptaudit.warehouse.rows import frame_of
 

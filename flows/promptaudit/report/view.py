@@ -31,7 +31,7 @@ LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 _RUNS = """
 select audit_run_id, audit_id, state, started_at, finished_at
-from marts.dim_audit_runs order by started_at desc limit $most
+from marts.dim_audit_runs order by run_index desc limit $most
 """
 
 

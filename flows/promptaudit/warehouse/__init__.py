@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from promptaudit.warehouse.duckdb_file import Connection
     from promptaudit.warehouse.lake import Lake
 
-__all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "now", "rows_as"]
+__all__ = ["PUBLISHED", "Ask", "Places", "Published", "Row", "Warehouse", "rows_as"]
 
 Row = dict[str, Any]
 """A row by the names of its columns."""
@@ -54,11 +53,6 @@ def rows_as(kind: type[Kind], rows: Iterable[Row]) -> list[Kind]:
     except TypeError as error:
         msg = f"a query's columns are not the fields of {kind.__name__}: {error}"
         raise WarehouseError(msg) from None
-
-
-def now() -> datetime:
-    """Reads the present time in UTC, without a zone, as the warehouse keeps it."""
-    return datetime.now(UTC).replace(tzinfo=None)
 
 
 @dataclass(frozen=True)

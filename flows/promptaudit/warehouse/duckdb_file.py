@@ -303,16 +303,22 @@ def _translated(error: Exception, path: Path | Lake) -> WarehouseError:
     text = " ".join(str(error).split())
     if "Conflicting lock" in text:
         return WarehouseLocked(f"{path} is open in {_holder(text)}; close it and run again")
+    return WarehouseError(f"{path}{_fault(error, text)}")
+
+
+def _fault(error: Exception, text: str) -> str:
     if any(phrase in text for phrase in DAMAGED):
         then = "`promptaudit verify` names what is sound and the command that restores it"
-        return WarehouseError(f"{path} is damaged: {text[:ONE_LINE].rstrip('.')}; {then}")
+        return f" is damaged: {text[:ONE_LINE].rstrip('.')}; {then}"
     if "not a valid DuckDB database file" in text:
-        return WarehouseError(f"{path} is no DuckDB file")
+        return " is no DuckDB file"
     if is_full(text):
-        return WarehouseError(f"{path}: {DISK_FULL}: {text[:ONE_LINE]}")
-    if "Permission denied" in text or "read-only" in text.lower() or "Read-only" in text:
-        return WarehouseError(f"{path} cannot be written: permission denied")
-    return WarehouseError(f"{path}: {_outside(error)}{text[:ONE_LINE]}")
+        return f": {DISK_FULL}: {text[:ONE_LINE]}"
+    if "Permission denied" in text or "read-only" in text.lower():
+        return " cannot be written: permission denied"
+    if isinstance(error, duckdb.BinderException) and "run_index" in text:
+        return " is of a version that did not number runs: `promptaudit rebuild` publishes it anew"
+    return f": {_outside(error)}{text[:ONE_LINE]}"
 
 
 def _outside(error: Exception) -> str:

@@ -12,6 +12,10 @@ from promptaudit.warehouse.duckdb_file import ONE_LINE, Connection, DatabaseErro
 from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.selection import Selection
 
+LAST_INDEX = "(select coalesce(max(run_index), 0) from raw.audit_runs)"
+"""The place of the newest run in the order of landing; NEXT_INDEX is that of the run that lands next."""
+NEXT_INDEX = f"(1 + {LAST_INDEX})"
+
 
 def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:
     """Lands rows of one run in `raw.<table>` and returns how many were new.
@@ -21,15 +25,18 @@ def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:
     if rows.is_empty():
         return 0
     key = list(TABLES[table].key)
-    incoming = rows.unique(subset=key, keep="first", maintain_order=True).to_arrow()  # noqa: F841 - read by name in SQL
+    own = rows.drop("run_index", "after_run_index", strict=False).unique(subset=key, keep="first", maintain_order=True)
+    incoming = own.to_arrow()  # noqa: F841 - read by name in SQL
     matches = " and ".join(f"landed.{column} = incoming.{column}" for column in key)
     # one run a call: the constant lets DuckDB skip the row groups of every other night
     run_ids = rows["audit_run_id"].unique()
     if len(run_ids) != 1:
         msg = f"insert_new lands one run at a time, got {len(run_ids)}"
         raise ValueError(msg)
+    given = {"run_index": NEXT_INDEX, "after_run_index": LAST_INDEX}
+    order = [f", {index} as {column}" for column, index in given.items() if column in TABLES[table].columns]
     statement = (
-        f"insert into raw.{table} by name select * from incoming where not exists "  # noqa: S608 - names are ours
+        f"insert into raw.{table} by name select *{''.join(order)} from incoming where not exists "  # noqa: S608 - names are ours
         f"(select 1 from raw.{table} as landed where landed.audit_run_id = $run and {matches})"
     )
     inserted = con.execute(statement, {"run": run_ids[0]}).fetchone()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from promptaudit.registry.tables import escape
+from promptaudit.system.clock import now
 from promptaudit.system.keys import as_json
-from promptaudit.warehouse import now
 from promptaudit.warehouse.raw_tables import TABLES
 
 if TYPE_CHECKING:

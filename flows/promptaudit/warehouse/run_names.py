@@ -155,7 +155,7 @@ def complete_runs(warehouse: Warehouse) -> list[PublishedRun]:
 def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
     rows = warehouse.published.read(
         "select audit_run_id, audit_id, started_at, state = 'complete' as is_complete, origin = 'trial' as is_trial "
-        "from marts.dim_audit_runs order by started_at desc, audit_run_id desc"
+        "from marts.dim_audit_runs order by run_index desc"
     )
     return [PublishedRun(**row) for row in rows]
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from promptaudit.registry.errors import WarehouseError
+from promptaudit.system.clock import now
 from promptaudit.system.files import copy_durably
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.raw_tables import SCHEMA_SQL, TABLES
+from promptaudit.warehouse.sql import sql
 
 SCHEMA_VERSION = 1
 MIGRATIONS: dict[int, str] = {}
@@ -42,6 +46,17 @@ def _missing(there: set[tuple[str, str]]) -> str:
     return "\n".join([*([] if TABLES.keys() <= tables else [SCHEMA_SQL]), *columns])
 
 
+def _number_mart(con: Any) -> None:  # noqa: ANN401 - a connection, whose module imports this one
+    # retired runs are never derived again
+    mart = "select 1 from information_schema.tables where (table_schema, table_name) = ('marts', 'dim_audit_runs')"
+    if con.execute(mart).fetchall():
+        con.execute("alter table marts.dim_audit_runs add column if not exists run_index bigint")
+        con.execute(
+            "update marts.dim_audit_runs set run_index = runs.run_index from raw.audit_runs as runs "
+            "where dim_audit_runs.audit_run_id = runs.audit_run_id"
+        )
+
+
 def _apply(warehouse: Warehouse) -> None:
     with warehouse.write() as con:
         is_known = con.execute(
@@ -55,8 +70,14 @@ def _apply(warehouse: Warehouse) -> None:
             rows = con.execute(
                 "select table_name, column_name from information_schema.columns where table_schema = 'raw'"
             )
-            if missing := _missing(set(rows.fetchall())):
+            there = set(rows.fetchall())
+            if missing := _missing(there):
+                con.execute("begin")
                 con.execute(missing)
+                if ("audit_runs", "run_index") not in there:
+                    con.execute(sql("warehouse", "number_runs"))
+                    _number_mart(con)
+                con.execute("commit")
             return
         if landed_version is not None:
             if (

@@ -28,7 +28,8 @@ create table if not exists raw.audit_runs (
     library_versions varchar not null, -- JSON
     source varchar, -- JSON, import: the files with their sha256, and the options; trial: base run, samples, what is tried
     manifest varchar, -- JSON: hashes of the cards, data, code and dbt project it opened with
-    flow_run_id varchar -- the flow run of Prefect that opened it; null where a command did
+    flow_run_id varchar, -- the flow run of Prefect that opened it; null where a command did
+    run_index bigint -- from 1, in the order in which runs landed, whatever the clock said; given on landing
 );
 
 -- one row per audit_run_id, model_id
@@ -363,7 +364,8 @@ create table if not exists raw.baselines (
     audit_id varchar not null,
     name varchar not null, -- its newest row counts
     reason varchar,
-    pinned_at timestamp not null
+    pinned_at timestamp not null,
+    after_run_index bigint -- run_index of the run that had landed last; given on landing, here and below
 );
 
 -- one row per audit_run_id, model_id, task_id, strategy, accepted_at
@@ -375,7 +377,8 @@ create table if not exists raw.acceptances (
     strategy varchar,
     is_false boolean not null, -- the alarm was one of chance: its nights are as normal as those before it
     reason varchar not null,
-    accepted_at timestamp not null
+    accepted_at timestamp not null,
+    after_run_index bigint
 );
 
 -- one row per audit_run_id, waiver_id

@@ -17,9 +17,10 @@ from itertools import accumulate, groupby
 import polars as pl
 
 from promptaudit.registry.errors import BrokenFile, WarehouseError
+from promptaudit.system.clock import now
 from promptaudit.system.keys import prediction_id, verdict_id
 from promptaudit.system.shared_folder import SharedFolder, shared_folder
-from promptaudit.warehouse import Row, Warehouse, now
+from promptaudit.warehouse import Row, Warehouse
 from promptaudit.warehouse.insert import insert_new
 from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.spool import is_segment, number_of, rows_of, table_of

@@ -15,12 +15,13 @@ from promptaudit.exchange.annotation.take_sheet import read_rulings, take_sheet
 from promptaudit.exchange.annotation.write_sheet import COLUMNS, AnswerText, sheet_row, write_sheet
 from promptaudit.marts.publish import publish
 from promptaudit.registry.errors import DataError, PromptauditError, UsageError
+from promptaudit.system.clock import now
 from promptaudit.system.display.encode import encoded
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.display.spreadsheet import cell_of
 from promptaudit.system.settings import Settings
 from promptaudit.udfs.raters.verdict_groups import WRONG
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.sql import sql
 

@@ -443,8 +443,8 @@ def warehouse(tmp_path: Path) -> Path:
         for night in range(1, 9):
             con.execute(
                 "insert into raw.audit_runs select ?, 'nightly', 'run', 'complete', ?, null, '', '', '', '', 0, 0, '', "
-                "null, null, '', null, null, null",
-                [run(night), FIRST + timedelta(days=night - 1)],
+                "null, null, '', null, null, null, ?",
+                [run(night), FIRST + timedelta(days=night - 1), night],
             )
     return path
 
@@ -510,7 +510,8 @@ def test_a_later_baseline_ends_the_alarms_before_it_without_telling(warehouse: P
     settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3), gate()], {})
     with Warehouse(warehouse).write() as con:
         con.execute(
-            "insert into raw.baselines values (?, 'nightly', 'prod', 'new prompt', ?)", [run(5), datetime(2999, 1, 1)]
+            "insert into raw.baselines values (?, 'nightly', 'prod', 'new prompt', ?, 5)",
+            [run(5), datetime(2999, 1, 1)],
         )
     found = settle(Warehouse(warehouse), "nightly", run(6), [gate()], verdicts(drop(base=3), "regressed"))
     assert [(item.alarm.key.kind, item.reason, item.is_news) for item in found.recovered] == [
@@ -522,7 +523,9 @@ def test_a_later_baseline_ends_the_alarms_before_it_without_telling(warehouse: P
 def test_an_earlier_run_pinned_ends_nothing(warehouse: Path) -> None:
     settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3)], {})
     with Warehouse(warehouse).write() as con:
-        con.execute("insert into raw.baselines values (?, 'nightly', 'prod', null, ?)", [run(3), datetime(2999, 1, 1)])
+        con.execute(
+            "insert into raw.baselines values (?, 'nightly', 'prod', null, ?, 5)", [run(3), datetime(2999, 1, 1)]
+        )
     assert settle(Warehouse(warehouse), "nightly", run(5), [], verdicts(drop(base=3), "regressed")).recovered == ()
 
 

@@ -197,7 +197,7 @@ def test_the_newer_of_run_and_pilot_is_planned_from(tmp_path: Path) -> None:
     own.add("r1", {"calm": CALM}, n=60, q=9)
     own.add("r2", {"calm": CALM}, n=60, q=9)  # a day after both
     assert planned(tmp_path, "--detect", 0.2)["audit_run_id"] == "r2"
-    own.sql("update raw.audit_runs set started_at = '2026-11-09'", of_pilots=True)
+    own.sql("update raw.audit_runs set run_index = 9", of_pilots=True)
     assert planned(tmp_path, "--detect", 0.2)["audit_run_id"] == "p1"
 
 

@@ -236,7 +236,7 @@ def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_f
             Verdict(3, small, "regressed", "over 2 nights, against 2 normal nights"),
         ],
     )
-    said = "'every night', null, null, null, false, 'the new one stays', now()::timestamp"
+    said = "'every night', null, null, null, false, 'the new one stays', now()::timestamp, 1"
     change(
         warehouse,
         "update marts.rpt_audit set sensitivity = .2, sensitivity_low = null, sensitivity_high = null",
@@ -244,7 +244,7 @@ def test_nights_are_drawn_with_their_normal_band_and_what_people_said(tmp_path_f
         "update marts.rpt_night_figures set base = .2, difference_low = -.05, difference_high = .05",
         f"update marts.rpt_night_figures set difference_low = .15, difference_high = .25 where audit_run_id = '{runs[3]}'",
         f"insert into raw.acceptances select '{runs[3]}', {said}",
-        f"insert into raw.baselines values ('{runs[0]}', 'every night', 'release-1', null, now()::timestamp)",
+        f"insert into raw.baselines values ('{runs[0]}', 'every night', 'release-1', null, now()::timestamp, 1)",
     )
     found = history(Warehouse(warehouse), "sensitivity", **ONE)
     bands = [(night.normal_low, night.normal_high) for night in found.series[0].nights]

@@ -162,7 +162,7 @@ def test_the_normal_band_and_what_people_said_are_drawn(tmp_path_factory: pytest
         warehouse,
         "update marts.rpt_night_figures set base = .2, difference_low = -.06, difference_high = .04",
         f"insert into raw.acceptances select '{runs[2]}', 'every night', 'harbour-small', null, null, false, 'why', "
-        "now()::timestamp",
+        "now()::timestamp, 1",
     )
     block = section(warehouse, runs[-1]).blocks[1]
     drawing, before = block.panels[0].drawing, plain.panels[0].drawing

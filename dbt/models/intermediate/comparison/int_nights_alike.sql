@@ -10,11 +10,12 @@ states as (
         model_id,
         task_id,
         strategy,
-        started_at,
+        runs.run_index,
         plan,
         night,
         list_slice(list_filter(memory.normal, lambda each: each != night), -{{ most_normal_nights() }}, -1) as normal
     from {{ ref('rpt_night_states') }}
+    inner join {{ ref('stg_audit_runs') }} as runs using (audit_run_id, audit_id)
 ),
 
 chosen as (
@@ -35,7 +36,7 @@ chosen as (
     qualify
         row_number() over (
             partition by sides.comparison_id, sides.model_id, sides.task_id, sides.strategy
-            order by len(states.normal) >= 3 desc, states.started_at desc, sides.side desc
+            order by len(states.normal) >= 3 desc, states.run_index desc, sides.side desc
         ) = 1
 ),
 

@@ -22,7 +22,7 @@ final as (
     from nights
     inner join before using (audit_id, model_id, task_id, strategy)
     where
-        before.started_at < nights.started_at
+        before.run_index < nights.run_index
         and (
             before.plan != nights.plan
             or not coalesce(

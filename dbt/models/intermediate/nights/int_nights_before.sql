@@ -1,7 +1,13 @@
 -- One row per night, model, task and strategy: its place among the nights of one plan, and what the night before left.
-with groups as (
-    select * exclude (measure_version) from {{ ref('dim_groups') }}
-    where {{ in_this_build() }}
+with runs as {{ of_this_build('stg_audit_runs') }},
+
+groups as (
+    select
+        found.* exclude (measure_version),
+        runs.run_index
+    from {{ ref('dim_groups') }} as found
+    inner join runs using (audit_run_id)
+    where {{ in_this_build('found.audit_run_id') }}
 ),
 
 nights as (
@@ -18,7 +24,7 @@ before as (
         groups.model_id,
         groups.task_id,
         groups.strategy,
-        nights.started_at,
+        nights.run_index,
         nights.night,
         nights.memory
     from groups
@@ -29,11 +35,11 @@ before as (
             and groups.task_id = nights.task_id
             and groups.strategy = nights.strategy
             and groups.plan = nights.plan
-            and groups.started_at > nights.started_at
+            and groups.run_index > nights.run_index
     qualify
         row_number() over (
             partition by groups.audit_run_id, groups.model_id, groups.task_id, groups.strategy
-            order by nights.started_at desc
+            order by nights.run_index desc
         ) = 1
 ),
 
@@ -44,8 +50,9 @@ accepted as (
         groups.model_id,
         groups.task_id,
         groups.strategy,
-        max(acceptances.accepted_at) as accepted_at,
-        arg_max(acceptances.is_false, acceptances.accepted_at) as is_false
+        max(acceptances.after_run_index) as after_run_index,
+        max((acceptances.after_run_index, acceptances.accepted_at)) as accepted_at,
+        arg_max(acceptances.is_false, (acceptances.after_run_index, acceptances.accepted_at)) as is_false
     from groups
     inner join acceptances
         on
@@ -53,7 +60,7 @@ accepted as (
             and groups.model_id = coalesce(acceptances.model_id, groups.model_id)
             and groups.task_id = coalesce(acceptances.task_id, groups.task_id)
             and groups.strategy = coalesce(acceptances.strategy, groups.strategy)
-            and groups.started_at > acceptances.accepted_at
+            and groups.run_index > acceptances.after_run_index
     group by all
 ),
 
@@ -95,11 +102,11 @@ pinned as (
         groups.model_id,
         groups.task_id,
         groups.strategy,
-        max(baselines.pinned_at) as pinned_at,
-        arg_max(nights.night, baselines.pinned_at) as night
+        max((baselines.after_run_index, baselines.pinned_at)) as pinned_at,
+        arg_max(nights.night, (baselines.after_run_index, baselines.pinned_at)) as night
     from groups
     inner join baselines
-        on groups.audit_id = baselines.audit_id and groups.started_at > baselines.pinned_at
+        on groups.audit_id = baselines.audit_id and groups.run_index > baselines.after_run_index
     inner join shared
         on
             groups.audit_run_id = shared.audit_run_id
@@ -120,9 +127,9 @@ final as (
     select
         groups.*,
         coalesce(before.night, 0) + 1 as night,
-        if(pinned.pinned_at > coalesce(accepted.accepted_at, '-infinity'), pinned.night, null) as pinned_night,
+        if(accepted.accepted_at is null or pinned.pinned_at > accepted.accepted_at, pinned.night, null) as pinned_night,
         if(
-            accepted.accepted_at >= before.started_at,
+            accepted.after_run_index >= before.run_index,
             accepted_state(before.memory, accepted.is_false),
             before.memory
         ) as memory

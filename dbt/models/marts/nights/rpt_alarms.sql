@@ -1,21 +1,29 @@
 -- One row per alarm of the nights: what it was, since when, and how it ended.
 {{ config(materialized='view') }}
-with states as (
+with runs as (
+    select
+        audit_run_id,
+        run_index
+    from {{ ref('stg_audit_runs').include(database=false) }}
+),
+
+states as (
     select
         *,
         memory.since as since,
         lead(audit_run_id) over nights as next_run_id,
         lead(state) over nights as next_state,
         lead(plan) over nights as next_plan,
-        lead(started_at) over nights as next_started_at
+        lead(run_index) over nights as next_run_index
     from {{ ref('rpt_night_states').include(database=false) }}
-    window nights as (partition by audit_id, model_id, task_id, strategy order by started_at)
+    inner join runs using (audit_run_id)
+    window nights as (partition by audit_id, model_id, task_id, strategy order by run_index)
 ),
 
 newest as (
     select
         audit_id,
-        arg_max(audit_run_id, started_at) as newest_run_id
+        arg_max(audit_run_id, run_index) as newest_run_id
     from states
     group by all
 ),
@@ -37,8 +45,8 @@ alarmed as (
         arg_max_null(next_run_id, night) as next_run_id,
         arg_max_null(next_state, night) as next_state,
         arg_max_null(next_plan, night) as next_plan,
-        max(started_at) as last_started_at,
-        arg_max_null(next_started_at, night) as next_started_at
+        max(run_index) as last_run_index,
+        arg_max_null(next_run_index, night) as next_run_index
     from states
     where since is not null
     group by all
@@ -52,8 +60,8 @@ ended as (
         alarmed.strategy,
         alarmed.plan,
         alarmed.since,
-        arg_max(acceptances.is_false, acceptances.accepted_at) as is_false,
-        arg_max(acceptances.reason, acceptances.accepted_at) as reason
+        arg_max(acceptances.is_false, (acceptances.after_run_index, acceptances.accepted_at)) as is_false,
+        arg_max(acceptances.reason, (acceptances.after_run_index, acceptances.accepted_at)) as reason
     from alarmed
     inner join acceptances
         on
@@ -61,8 +69,8 @@ ended as (
             and alarmed.model_id = coalesce(acceptances.model_id, alarmed.model_id)
             and alarmed.task_id = coalesce(acceptances.task_id, alarmed.task_id)
             and alarmed.strategy = coalesce(acceptances.strategy, alarmed.strategy)
-            and alarmed.last_started_at <= acceptances.accepted_at
-            and coalesce(alarmed.next_started_at > acceptances.accepted_at, true)
+            and alarmed.last_run_index <= acceptances.after_run_index
+            and coalesce(alarmed.next_run_index > acceptances.after_run_index, true)
     group by all
 ),
 

@@ -3,7 +3,8 @@
 with own as (
     select
         audit_id,
-        started_at
+        started_at,
+        run_index
     from raw.audit_runs
     where audit_run_id = $run
 ),
@@ -11,7 +12,7 @@ with own as (
 earlier as (
     select runs.audit_run_id
     from raw.audit_runs as runs
-    inner join own on runs.audit_id = own.audit_id and runs.started_at < own.started_at
+    inner join own on runs.audit_id = own.audit_id and runs.run_index < own.run_index
 ),
 
 rulings as (

@@ -12,8 +12,8 @@ from promptaudit.engines.answer_rows import answer_columns, attempt_row
 from promptaudit.plan.budget import Purse, Spending
 from promptaudit.registry.cards import ModelCard, Price
 from promptaudit.registry.errors import EngineError
+from promptaudit.system.clock import now
 from promptaudit.system.keys import content_id, temperature_key
-from promptaudit.warehouse import now
 from promptaudit.warehouse.rows import frame_of
 
 

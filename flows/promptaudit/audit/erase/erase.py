@@ -27,9 +27,10 @@ from promptaudit.evidence.verify import verify
 from promptaudit.marts.publication import Due, add, end, left_open, publication
 from promptaudit.marts.publish import bring_lake_up, publish
 from promptaudit.registry.errors import DataError, UsageError, nearest
+from promptaudit.system.clock import now
 from promptaudit.system.display.figures import shown
 from promptaudit.system.keys import as_json, content_id
-from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse import Warehouse, rows_as
 from promptaudit.warehouse.dbt_project import sweep_spills
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.insert import insert_new

@@ -12,9 +12,10 @@ from promptaudit.audit.formats.expectations import OWN
 from promptaudit.registry.cards import FormatLimits
 from promptaudit.registry.errors import MeasureError, WarehouseError
 from promptaudit.registry.expectation_suites import SUMMARY_COLUMNS, Expectation, ExpectationSuite
+from promptaudit.system.clock import now
 from promptaudit.system.helper_processes import CHECKS, ChildFailed, start
 from promptaudit.system.keys import as_json, content_id
-from promptaudit.warehouse import Row, Warehouse, now
+from promptaudit.warehouse import Row, Warehouse
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.sql import sql
 

@@ -4,7 +4,8 @@ with nights as (
     select
         audit_run_id,
         started_at,
-        row_number() over (order by started_at desc, audit_run_id desc) as age
+        run_index,
+        row_number() over (order by run_index desc) as age
     from raw.audit_runs
     where audit_id = $audit and origin = 'run' and state = 'complete'
 ),
@@ -35,4 +36,4 @@ anti join needed on nights.audit_run_id = needed.audit_run_id
 -- rows that stray in later must not take the place of those in the archive
 anti join retired on nights.audit_run_id = retired.audit_run_id
 where age > $raw_nights
-order by started_at, audit_run_id
+order by run_index

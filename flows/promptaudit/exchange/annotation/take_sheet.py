@@ -16,12 +16,13 @@ from promptaudit.registry.errors import DataError, UsageError, nearest
 from promptaudit.registry.tables import read_text_table
 from promptaudit.report import report
 from promptaudit.system.child_processes import guarded
+from promptaudit.system.clock import now
 from promptaudit.system.display.figures import number
 from promptaudit.system.display.progress import Progress, visible
 from promptaudit.system.files import file_sha256
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now, rows_as
+from promptaudit.warehouse import Warehouse, rows_as
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.run_names import resolve_id
 from promptaudit.warehouse.sql import sql

@@ -47,11 +47,12 @@ from promptaudit.registry.registry import Registry
 from promptaudit.registry.tables import ESCAPED, nearest_file
 from promptaudit.registry.unpack import stem_of
 from promptaudit.system.child_processes import guarded
+from promptaudit.system.clock import now
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.files import file_sha256
 from promptaudit.system.keys import as_json, content_id, prediction_id
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of, label_rows, reader_json, task_row
 
 _ROWS_A_BATCH = 100_000

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, Self
 
+from promptaudit.system.clock import now
 from promptaudit.system.keys import content_id
-from promptaudit.warehouse import Row, Warehouse, now, rows_as
+from promptaudit.warehouse import Row, Warehouse, rows_as
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.sql import sql
 

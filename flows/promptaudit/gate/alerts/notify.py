@@ -23,12 +23,13 @@ from urllib.parse import quote
 
 from promptaudit.gate.alerts.message import Message
 from promptaudit.registry.errors import PromptauditError
+from promptaudit.system.clock import now
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.helper_processes import environment
 from promptaudit.system.keys import content_id
 from promptaudit.system.scrub import scrub
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 
 SECONDS = 20.0  # for all targets together

@@ -1,8 +1,6 @@
--- by its time: the run that is held against the gate may be unfinished or unpublished.
+-- by its place: the run that is held against the gate may be unfinished or unpublished.
 select audit_run_id
 from dim_nights
-where
-    audit_id = $audit_id and origin = $origin
-    and (started_at, audit_run_id) < ($started_at, $audit_run_id)
-order by started_at desc, audit_run_id desc
+where audit_id = $audit_id and origin = $origin and run_index < $run_index
+order by run_index desc
 limit 1

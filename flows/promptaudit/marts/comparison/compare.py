@@ -10,8 +10,9 @@ from promptaudit.marts.publish import newest_published, publish
 from promptaudit.marts.transform import Command, transform
 from promptaudit.registry.cards import AuditCard
 from promptaudit.registry.errors import UsageError
+from promptaudit.system.clock import now
 from promptaudit.system.keys import content_id
-from promptaudit.warehouse import Warehouse, now
+from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
 
 AT_ONCE = 4  # comparisons a build: their answers lie side by side in memory

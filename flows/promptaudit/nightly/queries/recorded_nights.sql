@@ -1,12 +1,16 @@
 -- One row per model, task and strategy of the newest night of an audit: its state, and its normal nights whose answers are here.
 with states as (
-    select * from marts.rpt_night_states
-    where audit_id = $audit
+    select
+        states.*,
+        runs.run_index
+    from marts.rpt_night_states as states
+    inner join raw.audit_runs as runs using (audit_run_id)
+    where states.audit_id = $audit
 ),
 
 newest as (
     select * from states
-    qualify started_at = max(started_at) over ()
+    qualify run_index = max(run_index) over ()
 ),
 
 landed as (

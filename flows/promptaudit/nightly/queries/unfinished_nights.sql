@@ -9,4 +9,4 @@ where
         from raw.nights as ended
         where ended.night_id = begun.night_id and ended.step = 'finished'
     )
-order by audit_runs.started_at
+order by audit_runs.run_index

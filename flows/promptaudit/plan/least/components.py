@@ -36,6 +36,7 @@ class SourceRun:
     audit_run_id: str
     is_complete: bool
     started_at: datetime
+    run_index: int
 
     def place(self, warehouse: Warehouse) -> Warehouse | Published:
         """Picks where its answers are read: the published copy, or for a pilot the warehouse."""
@@ -102,7 +103,7 @@ def source_run(warehouse: Warehouse, audit_id: str, name: str | None, origins: S
     if name is not None:
         named = [run for run in (*complete, *pilots) if run.audit_run_id.startswith(name)]
         return named[0] if len(named) == 1 else _named(warehouse, audit_id, name, complete)
-    newest = max((*complete, *pilots), key=lambda run: (run.started_at, run.audit_run_id), default=None)
+    newest = max((*complete, *pilots), key=lambda run: run.run_index, default=None)
     if newest is None:
         msg = (
             f"{warehouse} has no answers to audit '{audit_id}' to plan from: `promptaudit run {audit_id} --pilot` asks "

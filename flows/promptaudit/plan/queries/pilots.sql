@@ -1,7 +1,8 @@
 -- runs of an audit that are open and whose answers so far have been read
 select
     audit_run_id,
-    started_at
+    started_at,
+    run_index
 from raw.audit_runs
 where
     audit_id = $audit_id

@@ -61,5 +61,5 @@ def source_of(ask: Ask, measure: str) -> Source:
 def _figures(columns: str, table: str) -> str:
     return (
         f"select figures.audit_run_id, figures.task_id, figures.model_id, {columns} "  # noqa: S608 - names of ours
-        f"from {table} as figures inner join nights using (audit_run_id) order by nights.started_at, figures.audit_run_id"
+        f"from {table} as figures inner join nights using (audit_run_id) order by nights.run_index"
     )

@@ -96,7 +96,8 @@ def gather_nights(ask: Ask, figures: str, limit: int) -> Nights:
     nights = sql("query.history", "nights")
     # one more than is shown: what the oldest shown is compared with
     runs = rows_as(
-        NightRun, ask(over("select * from nights order by started_at, audit_run_id", nights=nights), most=limit + 1)
+        NightRun,
+        ask(over("select audit_run_id, started_at from nights order by run_index", nights=nights), most=limit + 1),
     )
     verdicts = over(sql("query.history", "verdicts"), nights=nights)
     return Nights(

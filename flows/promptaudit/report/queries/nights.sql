@@ -2,4 +2,4 @@
 select found.*
 from marts.rpt_audit as found
 inner join nights using (audit_run_id)
-order by nights.started_at, found.audit_run_id
+order by nights.run_index

@@ -5,4 +5,4 @@ from raw.audit_runs
 where
     audit_id = $audit_id and origin = $origin
     and plan_fingerprint = $plan_fingerprint
-order by started_at desc limit 1
+order by run_index desc limit 1

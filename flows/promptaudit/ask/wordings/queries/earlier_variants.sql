@@ -5,7 +5,7 @@ with newest as (
     from raw.prompt_variants as variants
     inner join raw.audit_runs as runs using (audit_run_id)
     where variants.rephrasing_key = $key and variants.strategy = coalesce($strategy, variants.strategy)
-    order by runs.started_at desc, variants.strategy asc
+    order by runs.run_index desc, variants.strategy asc
     limit 1
 )
 

@@ -12,7 +12,7 @@ select
     variants.setting,
     runs.state = 'running' and runs.origin = 'run' and not exists (
         from raw.audit_runs as newer
-        where newer.audit_id = runs.audit_id and newer.origin = runs.origin and newer.started_at > runs.started_at
+        where newer.audit_id = runs.audit_id and newer.origin = runs.origin and newer.run_index > runs.run_index
     ) as goes_on
 from raw.prompt_variants as variants
 inner join raw.audit_runs as runs using (audit_run_id)

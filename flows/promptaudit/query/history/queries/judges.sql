@@ -12,4 +12,4 @@ select
     figures.measure_version
 from marts.rpt_judge_anchors as figures
 inner join nights using (audit_run_id)
-order by nights.started_at, figures.audit_run_id
+order by nights.run_index

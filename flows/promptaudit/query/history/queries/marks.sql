@@ -39,7 +39,8 @@ inner join marts.rpt_night_states as before
         and states.model_id = before.model_id
         and states.task_id = before.task_id
         and states.strategy = before.strategy
-        and states.started_at > before.started_at
+inner join raw.audit_runs as of_this on states.audit_run_id = of_this.audit_run_id
+inner join raw.audit_runs as of_before on before.audit_run_id = of_before.audit_run_id
 semi join nights on states.audit_run_id = nights.audit_run_id
-where states.night = 1
+where states.night = 1 and of_this.run_index > of_before.run_index
 order by all

@@ -1,7 +1,8 @@
 -- Up to $run itself, which may be unfinished, newest first.
 select
     nights.audit_run_id,
-    nights.started_at
+    nights.started_at,
+    nights.run_index
 from marts.dim_audit_runs as this
 inner join dim_nights as nights
     on
@@ -11,9 +12,9 @@ inner join dim_nights as nights
             this.audit_run_id = nights.audit_run_id
             or (
                 this.origin != 'trial' and nights.night_number is not null
-                and (nights.started_at, nights.audit_run_id) < (this.started_at, this.audit_run_id)
+                and nights.run_index < this.run_index
             )
         )
 where this.audit_run_id = $run
-order by nights.started_at desc, nights.audit_run_id desc
+order by nights.run_index desc
 limit $most

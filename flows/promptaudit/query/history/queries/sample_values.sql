@@ -21,4 +21,4 @@ inner join nights using (audit_run_id)
 inner join marts.rpt_audit as groups using (audit_run_id, model_id, task_id, strategy)
 where figures.measure in ('answer_length', 'completion_tokens', 'token_limit_rate', 'refusal_rate')
 group by figures.audit_run_id, figures.task_id, figures.model_id, figures.strategy, figures.measure
-order by any_value(nights.started_at), figures.audit_run_id
+order by any_value(nights.run_index)
