@@ -15,6 +15,8 @@ from tests.support.http_audit import AUDIT, write_cards
 from tests.support.provider_server import running_provider
 from tests.support.shell import Ended, promptaudit, sql
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
 ORDER = "select * from marts.dim_nights order by run_index"
 

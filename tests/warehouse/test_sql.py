@@ -51,7 +51,7 @@ def test_each_query_names_what_is_there(tmp_path: Path) -> None:
     """But those that stand over others, whose tables the others are."""
     shape("reported", built, tmp_path)
     over_others, wrong = [], []
-    with duckdb.connect(tmp_path / "audit.duckdb", read_only=True) as con:
+    with duckdb.connect(tmp_path / "audit.duckdb") as con:
         register(con)
         con.execute("set python_enable_replacements = false")
         for path in QUERIES:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from promptaudit.registry.errors import WarehouseError
-from promptaudit.system.keys import as_json, content_id
 from promptaudit.system.clock import now
+from promptaudit.system.keys import as_json, content_id
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.insert import insert_new

@@ -228,8 +228,8 @@ def test_seven_nights_tell_of_two_drops_once_each(warehouse: Path, server: Runni
         for night in range(1, 8):
             con.execute(
                 "insert into raw.audit_runs select ?, 'nightly', 'run', 'complete', ?, null, '', '', '', '', 0, 0, '', "
-                "null, null, '', null, null, null",
-                [str(night) * 32, FIRST + timedelta(days=night - 1)],
+                "null, null, '', null, null, null, ?",
+                [str(night) * 32, FIRST + timedelta(days=night - 1), night],
             )
     for night in range(1, 8):
         run = str(night) * 32
