@@ -57,6 +57,7 @@ ROOT = Path(__file__).parents[2]
 # guide/scoring.md).
 # marts, report, audit, evidence and warehouse, and a raw table, for the journal of publications, the check of every block, and
 # what `verify` says restores (page: guide/evidence.md; readers: who is on call, and a reviewer).
+# SQL, YAML dbt and system for `run_index` and one clock, by which no order goes by a clock that was ahead.
 # Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),

@@ -24,7 +24,8 @@ TASKS = "".join(
 PUBLISHED = """
 create schema marts;
 create schema raw;
-create table marts.dim_audit_runs as select 'r1' as audit_run_id, 'a' as audit_id, now() as started_at, 1 as run_index, 'complete' as state,
+create table marts.dim_audit_runs as select 'r1' as audit_run_id, 'a' as audit_id, now() as started_at, 1 as run_index,
+    'complete' as state,
     'run' as origin;
 create table marts.fct_prompt_stability (task_id varchar, paraphrase_temperature double, pss double,
     audit_run_id varchar default 'r1', scope varchar default 'inter', series varchar default 'all',
