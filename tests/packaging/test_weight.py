@@ -64,7 +64,7 @@ MOST = {
     "SQL dbt/data-tests": (258, 16),
     "SQL dbt/macros": (556, 38),
     "SQL dbt/models": (10703, 154),
-    "SQL flows": (4104, 190),
+    "SQL flows": (4114, 190),
     "YAML dbt": (9794, 157),
     "YAML models_registry": (1751, 85),
     "ask": (3276, 32),

@@ -17,7 +17,9 @@ alarms as (
     from raw.alarms
     inner join this using (audit_id)
     left join raw.audit_runs as runs on alarms.audit_run_id = runs.audit_run_id
-    where alarms.audit_run_id != this.audit_run_id and coalesce(runs.run_index < this.run_index, alarms.recorded_at < this.started_at)
+    where
+        alarms.audit_run_id != this.audit_run_id
+        and coalesce(runs.run_index < this.run_index, alarms.recorded_at < this.started_at)
 )
 
 select

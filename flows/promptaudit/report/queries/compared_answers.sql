@@ -1,5 +1,6 @@
 -- Two answers to one ask that two runs, models or strategies gave differently: the base's, then the candidate's ($run, $model).
--- Of each of the $most_examples samples that most pairs of answers tell apart in the direction of the verdict; the original wording first.
+-- Of each of the $most_examples samples that most pairs of answers tell apart in the direction of the verdict; the original
+-- wording first.
 with answers as (
     select
         predictions.audit_run_id,

@@ -10,7 +10,15 @@ from (
 where audit_runs.audit_run_id = numbered.audit_run_id;
 
 update raw.acceptances
-set after_run_index = (select count(*) from raw.audit_runs where audit_runs.started_at <= acceptances.accepted_at);
+set after_run_index = (
+    select count(*)
+    from raw.audit_runs
+    where audit_runs.started_at <= acceptances.accepted_at
+);
 
 update raw.baselines
-set after_run_index = (select count(*) from raw.audit_runs where audit_runs.started_at <= baselines.pinned_at);
+set after_run_index = (
+    select count(*)
+    from raw.audit_runs
+    where audit_runs.started_at <= baselines.pinned_at
+);

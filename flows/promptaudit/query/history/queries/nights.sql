@@ -12,7 +12,7 @@ inner join dim_nights as nights
             this.audit_run_id = nights.audit_run_id
             or (
                 this.origin != 'trial' and nights.night_number is not null
-                and nights.run_index < this.run_index
+                and this.run_index > nights.run_index
             )
         )
 where this.audit_run_id = $run
