@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tests.support.http_audit import query
@@ -147,12 +148,27 @@ def test_an_erasure_killed_at_a_border_writes_no_page_until_it_is_run_again(fold
     was_there = page.exists()
     verified = promptaudit(folder, "verify")
     assert verified.code == 3, verified.out
-    assert f"it was interrupted; `promptaudit erase --sample {sample}` completes it" in verified.out
+    assert f"it was interrupted; `promptaudit erase --sample={sample}` completes it" in verified.out
+    # what is altered meanwhile is no part of it
+    with duckdb.connect(str(folder / "warehouse/audit.duckdb")) as con:
+        other = "sample_id != $sample and repetition = 1 and variant_index = 0"
+        ((prediction, said),) = con.execute(
+            "select prediction_id, completion from raw.predictions inner join raw.prompt_variants using (audit_run_id, "
+            f"prompt_variant_id) where {other} order by all limit 1",
+            {"sample": sample},
+        ).fetchall()
+        altered = "update raw.predictions set completion = ? where prediction_id = ?"
+        con.execute(altered, ["otherwise", prediction])
+    found = promptaudit(folder, "verify")
+    assert found.code == 1, found.out
+    assert f"changed: raw.predictions prediction_id={prediction}" in found.out
+    with duckdb.connect(str(folder / "warehouse/audit.duckdb")) as con:
+        con.execute(altered, [said, prediction])
     again = promptaudit(folder, "run", "small")
     assert (again.code, page.exists()) == (0, was_there)
     refused = promptaudit(folder, "report", run)
     assert refused.code == 2
-    assert f"`promptaudit erase --sample {sample}` completes it first" in refused.one_line()
+    assert f"`promptaudit erase --sample={sample}` completes it first" in refused.one_line()
     assert promptaudit(folder, "erase", "--sample", sample).code == 0
     is_whole(folder, run)
     holding = [

@@ -48,7 +48,7 @@ echo "$*" >> "$CALLS"
 case "$1" in
   run) echo '{"audit_run_id": "b"}' ;;
   try) echo '{"audit_run_id": "t", "effects": [{"strategy": "simple"}, {"strategy": "detail"}]}' && exit "$TRIED" ;;
-  compare) echo said > part.md && exit "$COMPARED" ;;
+  compare) echo said > "$RUNNER_TEMP/promptaudit/part.md" && exit "$COMPARED" ;;
 esac
 """
 
@@ -87,6 +87,7 @@ class Repository:
                 PATH=path,
                 GITHUB_STEP_SUMMARY=str(self.summary),
                 GITHUB_OUTPUT=str(self.output),
+                RUNNER_TEMP=str(self.tools),
                 CALLS=str(self.tools / "calls"),
                 **(given | variables),
             ),
@@ -142,7 +143,7 @@ def test_a_request_cannot_trust_hosts_of_its_own(repository: Repository, trusted
     assert (path.read_text() if path.exists() else None) == trusted
 
 
-@pytest.mark.parametrize(("tried", "compared", "code"), [(0, 0, 0), (0, 1, 1), (0, 3, 0), (2, 1, 1)])
+@pytest.mark.parametrize(("tried", "compared", "code"), [(0, 0, 0), (0, 1, 1), (0, 3, 0), (2, 1, 1), (4, 0, 4)])
 def test_what_is_worse_fails_and_what_is_not_known_does_not(
     repository: Repository, tried: int, compared: int, code: int
 ) -> None:
@@ -154,11 +155,12 @@ def test_what_is_worse_fails_and_what_is_not_known_does_not(
     assert repository.output.read_text() == "run=b\n"
     done = repository.step("compare", BASE="b", TRIED=str(tried), COMPARED=str(compared))
     assert done.returncode == code, done.stderr
-    pairs = ["b mine"] if tried else ["t::detail t::detail+tried", "t::simple t::simple+tried"]
-    calls = [f"compare {pair} --no-worse all --markdown part.md" for pair in pairs]
+    pairs = {0: ["t::detail t::detail+tried", "t::simple t::simple+tried"], 2: ["b mine"]}.get(tried, [])
+    part = repository.tools / "promptaudit/part.md"
+    calls = [f"compare {pair} --no-worse all --markdown {part}" for pair in pairs]
     called = (repository.tools / "calls").read_text().splitlines()
     assert called == ["validate mine", "run mine --json", "try b --edited --on all --json", *calls]
-    assert (repository.folder / "comment.md").read_text() == "said\n" * len(pairs)
+    assert (repository.tools / "promptaudit/comment.md").read_text() == "said\n" * len(pairs)
     assert repository.summary.read_text() == "said\n" * len(pairs)
 
 
@@ -194,8 +196,7 @@ def test_a_worse_prompt_is_asked_beside_the_bases_and_fails_with_three_answers_t
         assert (repository.folder / path).exists(), path
     # where no prompt is edited the two runs are compared, which chance alone may tell apart
     repository.git("checkout", "HEAD^1", "--", "registry")
-    (repository.folder / "comment.md").unlink()
     compared = repository.step("compare", BASE=base)
     assert compared.returncode == 0, compared.stderr
     assert "::notice::not one edited prompt" in compared.stdout
-    assert (repository.folder / "comment.md").read_text().startswith("### `Unconfirmed: ")
+    assert (repository.tools / "promptaudit/comment.md").read_text().startswith("### `Unconfirmed: ")

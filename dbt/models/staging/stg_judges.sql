@@ -13,6 +13,7 @@ renamed as (
         from_json(json_extract(card, '$.tasks'), '["VARCHAR"]') as task_ids,
         repetitions,
         max_asks,
+        coalesce(json_extract_string(card, '$.references'), '') != 'none' as needs_key,
         card,
         model_card,
         recorded_at

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
@@ -73,7 +74,8 @@ class Publication:
         """Gives the command that completes it."""
         if self.due.sample:
             sample, task = self.due.sample
-            return f"promptaudit erase --sample {sample}{f' --task {task}' if task is not None else ''}"
+            of = [] if task is None else [f"--task={task}"]
+            return shlex.join(["promptaudit", "erase", f"--sample={sample}", *of])
         return f"promptaudit report {self.audit_run_id}" if self.audit_run_id else "promptaudit report"
 
 

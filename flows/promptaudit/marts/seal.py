@@ -357,9 +357,22 @@ def _has_failed(con: Connection) -> bool:
 
 def _uncovered(con: Connection, run: str, table: str, *, is_rewritten: bool) -> tuple[pl.DataFrame, int]:
     # rows that no seal covers (rewritten ones too, if `is_rewritten`), and how many keys are covered once these are
-    # sealed
-    current = digests(con, of_run(f"raw.{table}", run), sealed_columns(con, table), TABLES[table].key)
-    before = covered_rows(con, run, table)
+    # sealed. A row is held against the columns of its own seal: a table may have more by now
+    own, rows, key = sealed_columns(con, table), of_run(f"raw.{table}", run), TABLES[table].key
+    current, before = digests(con, rows, own, key), covered_rows(con, run, table)
     fresh = current.join(before, on="key", how="anti")
     n_covered = before["key"].n_unique() + fresh.height
-    return (current.join(before, on=list(WORDS), how="anti") if is_rewritten else fresh), n_covered
+    if not is_rewritten:
+        return fresh, n_covered
+    stand = [NOTHING.select("key")]
+    seals_by_columns: dict[tuple[str, ...], list[int]] = {}
+    for seal in seals(con, run):
+        if table in seal.entries["raw"]:
+            columns = tuple(seal.entries["raw"][table]["columns"])
+            seals_by_columns.setdefault(columns, []).append(seal.seal_index)
+    for columns, indexes in seals_by_columns.items():
+        if set(columns) <= set(own):
+            now_there = current if columns == own else digests(con, rows, columns, key)
+            of_seals = before.filter(pl.col("seal_index").is_in(indexes))
+            stand.append(now_there.join(of_seals, on=list(WORDS), how="semi").select("key"))
+    return current.join(pl.concat(stand), on="key", how="anti"), n_covered

@@ -25,7 +25,7 @@ from promptaudit.audit.steps import RunOptions
 from promptaudit.nightly import after_run
 from promptaudit.nightly.after_run import Steps
 from promptaudit.nightly.artifacts import Bar, show_artifacts
-from promptaudit.nightly.limits import hold_limits, limits_of
+from promptaudit.nightly.limits import forget_limits, hold_limits, limits_of
 from promptaudit.nightly.night import night
 from promptaudit.nightly.tonight import is_missed, longest
 from promptaudit.registry.cards import AuditCard
@@ -82,6 +82,7 @@ def _night_of(settings: Settings, audit_id: str, bar: Bar, *, new: bool) -> Stat
         card is not None and "lock_wait_s" not in settings.model_fields_set
     ):  # other nights of the warehouse may be due, too
         settings = settings.model_copy(update={"lock_wait_s": longest(card, scheduled_at).total_seconds()})
+    forget_limits(bar)
     load, steps = partial(registry_of, settings), tasks_of(Warehouse(settings.warehouse))
     places = partial(hold_limits, limits, bar)
     result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps, places=places)

@@ -54,7 +54,7 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> None:
             unheld_since = time.monotonic() if holders else unheld_since
             if time.monotonic() - unheld_since > FREE_AGAIN_S:
                 bar.log_warning(
-                    f"{taken} stays taken, though no night holds it: Prefect's server was restarted and forgot who did. "
+                    f"{taken} stays taken, though no night holds it: a server that was restarted may have forgotten who did. "
                     f"This night goes on without; `prefect gcl update NAME --active-slots 0` frees a limit"
                 )
                 break
@@ -111,6 +111,11 @@ def _tag(client: SyncPrefectClient, limits: Sequence[str]) -> None:
 def _untag() -> None:
     with get_client(sync_client=True) as client:
         _tag(client, ())
+
+
+def forget_limits(bar: Bar) -> None:
+    """Takes back what an earlier try of this flow run, which may have been killed, says that it holds."""
+    bar.show(_untag)
 
 
 def limits_of(registry: Registry, audit_id: str) -> list[str]:

@@ -39,6 +39,7 @@ from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
 
+MESSAGE_WITHIN_S = 60.0  # how long a message about a night waits for the warehouse
 NO_CODE = 2  # of an error that has none of its own
 
 
@@ -144,14 +145,14 @@ def _finish_older(context: NightContext, run: str, finished_at: datetime, steps:
 
 
 def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
-    # the message is sent even if nothing can land; a night whose format gate failed is finished
-    warehouse = Warehouse(settings.warehouse)
+    # the message is sent even if nothing can land, and soon; a night whose format gate failed is finished
+    warehouse, wait_s = Warehouse(settings.warehouse), min(settings.lock_wait_s, MESSAGE_WITHIN_S)
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
     lines = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
     problem = Problem(kind="unmeasured", summary="; ".join(lines))
     code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
     try:
-        with warehouse.hold(settings.lock_wait_s, progress.say):
+        with warehouse.hold(wait_s, progress.say):
             changes = settle(warehouse, audit_id, run, [problem], {})
     except PromptauditError as failure:
         progress.warn(f"the alarm did not land: {failure}")
@@ -160,7 +161,7 @@ def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     if message is not None:
         notify(warehouse, run, message.kind, message, settings, progress)
     try:
-        with warehouse.hold(settings.lock_wait_s, progress.say):
+        with warehouse.hold(wait_s, progress.say):
             rows = warehouse.read("select state from raw.audit_runs where audit_run_id = $run", run=run)
             if rows and rows[0]["state"] == "failed":
                 record_night(warehouse, audit_id, run, "finished", {"exit_code": code})

@@ -45,7 +45,9 @@ def tonights_run(
         return None
     if scheduled_at is not None:
         return newest.audit_run_id if scheduled_at in {step.scheduled_at for step in steps.values()} else None
-    last = max(step.recorded_at for step in steps.values())
+    # a clock that jumped ahead in the night and was put right says nothing of when it was
+    times = [step.recorded_at for step in steps.values() if not is_ahead(step.recorded_at, now())]
+    last = max(times, default=newest.started_at)
     return newest.audit_run_id if age(last, now()) < _until_next(card, last) / 2 else None
 
 

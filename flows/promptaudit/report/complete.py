@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptaudit.marts.publication import Due, Publication, end, left_open
 from promptaudit.marts.publish import publish
-from promptaudit.registry.errors import UsageError, WarehouseError, WarehouseLocked
-from promptaudit.report import report
+from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
+from promptaudit.report import BELOW, report
 from promptaudit.report.comparison_page.page import write_again, write_page
 from promptaudit.warehouse import Warehouse
 
@@ -48,16 +48,24 @@ def complete(warehouse: Warehouse, progress: Progress) -> None:
         due = due.joined(Due(**{name: getattr(each.due, name) for name in ("compared", "pages", "comparisons")}))
         due = due.joined(Due(derived=tuple(is_new)))
     publish(warehouse, due.derived, due.compared, warn=progress.warn)
-    try:
-        for run in due.pages:
-            if run not in erasing(left):
+    for run in due.pages:
+        if run not in erasing(left):
+            with _warned(progress, f"the page of run {run}", f"promptaudit report {run}"):
                 report(warehouse, run, warn=progress.warn)
+    with _warned(progress, "the page about a comparison", "promptaudit compare"):
         write_again(warehouse, due.comparisons)
-    except WarehouseError as error:
-        progress.warn(f"a page is not written: {error}; the next start tries again")
-        return
-    end(warehouse, found)
-    _sweep(warehouse.places.published)
+    # also what a page that cannot be written has left open: no start would get further with it
+    end(warehouse, [*found, *(each for each in left_open(warehouse) if not each.due.sample)])
+    _sweep(warehouse)
+
+
+@contextmanager
+def _warned(progress: Progress, what: str, command: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - one page keeps no night from beginning
+        words = str(error) if isinstance(error, PromptauditError) else f"{type(error).__name__}, a defect"
+        progress.warn(f"{what} is not written: {words}; `{command}` tries again")
 
 
 def erasing(publications: Collection[Publication]) -> set[str]:
@@ -112,10 +120,14 @@ def write_if_possible(
         return None
 
 
-def _sweep(folder: Path) -> None:
-    # drafts, and folders that a stop left empty; the deepest first
-    for path in sorted(folder.rglob("*"), reverse=True):
-        if path.suffix == DRAFT and path.is_file():
-            path.unlink()
-        elif path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
-            path.rmdir()
+def _sweep(warehouse: Warehouse) -> None:
+    # drafts of its own, and folders that a stop left empty; the deepest first
+    places = warehouse.places
+    own = (places.marts, places.published / BELOW, places.published / "traces")
+    found = [path for folder in own for path in sorted(folder.rglob("*"), reverse=True)]
+    for path in (*found, warehouse.published.path.with_name(f"{warehouse.published.path.name}{DRAFT}")):
+        with suppress(OSError):
+            if path.suffix == DRAFT and path.is_file():
+                path.unlink()
+            elif path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+                path.rmdir()

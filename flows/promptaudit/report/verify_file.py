@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -119,7 +120,10 @@ def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
         if is_copy:  # it may lack the hashes of the newest pages, and these pages print no figure to look at
             pages = [page for page in pages if not page.name.endswith(FORMATS)]
         else:
-            pages += sorted(folder.glob(f"traces/{run or '*'}/*.html"))
+            # an earlier version kept no hash of traces
+            kept = {tuple(name.split("/")[:2]) for name, *_ in written}
+            traces = sorted(folder.glob(f"traces/{run or '*'}/*.html"))
+            pages += [page for page in traces if ("traces", page.parent.name) in kept]
         query = "select distinct left(comparison_id, 12) from raw.comparisons where candidate_run_id = ? order by all"
         of_comparisons = con.execute(query, [run]).fetchall()
     pages += [folder / BELOW / f"comparison-{beginning}.html" for (beginning,) in of_comparisons]
@@ -155,7 +159,9 @@ def _explain(check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[st
     if run := runs.get(_sha256_of(page)):
         return [check.part(audit_run_id=run).found("changed", detail=f"it is another page, of run {run}")]
     if (page.parent.name != BELOW and page.name != REPORT) or page.name.endswith(FORMATS):
-        detail = f"no hash of it has landed: `promptaudit report {check.audit_run_id}` writes it again"
+        detail = (
+            f"no hash of it has landed: `promptaudit report {shlex.quote(str(check.audit_run_id))}` writes it again"
+        )
         return [
             check.found("changed", detail="it is not as it was written")
             if check.recorded

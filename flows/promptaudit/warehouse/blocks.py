@@ -38,7 +38,11 @@ def refuse_damaged(warehouse: Warehouse, path: Path) -> None:
 
     A copy is read because it has what was read of the file.
     """
-    if blocks := damaged_blocks(path):
+    blocks = damaged_blocks(path)
+    if blocks and blocks != damaged_blocks(warehouse.places.file):
+        msg = f"{path}: block {blocks[0]} reads back otherwise than it was written; the last publication stays"
+        raise WarehouseError(msg)
+    if blocks:
         with warehouse.inspect() as con:
             read_all(con, blocks, warehouse)
 

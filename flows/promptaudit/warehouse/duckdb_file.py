@@ -317,7 +317,9 @@ def _fault(error: Exception, text: str) -> str:
     if "Permission denied" in text or "read-only" in text.lower():
         return " cannot be written: permission denied"
     if isinstance(error, duckdb.BinderException) and "run_index" in text:
-        return " is of a version that did not number runs: `promptaudit rebuild` publishes it anew"
+        return (
+            " numbers no runs, being of an earlier version: the next night or `promptaudit rebuild` publishes it anew"
+        )
     return f": {_outside(error)}{text[:ONE_LINE]}"
 
 

@@ -235,6 +235,15 @@ def test_a_run_that_is_cited_has_none_of_the_texts(gone: tuple[Gated, Erasure], 
         _refuse_retired(warehouse, retired)
 
 
+def test_rows_that_a_newer_version_gave_a_column_are_sealed_as_they_were(gated: Gated) -> None:
+    with Warehouse(gated.warehouse).write() as con:
+        for table in ("audit_runs", "samples"):
+            con.execute(f"alter table raw.{table} add column of_a_newer_version integer default 1")
+    for sample in ("s1", "s2"):  # the second refuses what the first one altered
+        erase(Warehouse(gated.warehouse), sample)
+    assert [each.line for each in verify(Warehouse(gated.warehouse)).findings if each.kind != "unsealed"] == []
+
+
 def test_erasing_twice_changes_nothing_more(erased: Gated) -> None:
     before = query(erased.warehouse, "select count(*) from raw.seals")
     again = erase(Warehouse(erased.warehouse), "s1")

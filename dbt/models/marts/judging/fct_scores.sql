@@ -44,7 +44,8 @@ raters as (
     select distinct
         verdicts.audit_run_id,
         verdicts.rater,
-        judges.task_ids
+        judges.task_ids,
+        coalesce(judges.needs_key, true) as needs_key
     from verdicts
     left join judges on verdicts.audit_run_id = judges.audit_run_id and verdicts.rater = 'judge:' || judges.judge_id
 ),
@@ -70,7 +71,7 @@ by_judge as (
             when labelled.answer_status in ('error', 'empty') then labelled.answer_status
             -- a program that recorded the answers may have ruled by what it does not tell
             when verdicts.rater is not null then verdicts.unscored_because
-            when not labelled.has_key then 'no gold label'
+            when raters.needs_key and not labelled.has_key then 'no gold label'
             else 'not judged'
         end as reason
     from labelled

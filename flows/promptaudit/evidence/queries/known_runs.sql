@@ -4,4 +4,4 @@ select
     runs.state
 from raw.audit_runs as runs
 full join (select distinct audit_run_id from raw.seals) as sealed using (audit_run_id)
-order by runs.run_index nulls last, audit_run_id
+order by runs.started_at nulls last, audit_run_id

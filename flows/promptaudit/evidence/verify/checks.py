@@ -35,6 +35,7 @@ class Finding:
     which: str = ""
     detail: str = ""
     audit_run_id: str | None = None
+    is_blank: bool = False  # of a row that is as an erasure leaves it
 
     @property
     def line(self) -> str:

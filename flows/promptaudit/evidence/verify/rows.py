@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from promptaudit.evidence.blanks import is_blank
 from promptaudit.evidence.verify.checks import MOST, Check, Finding, Kind
 from promptaudit.marts.digests import WORDS, digests, netstrings
 from promptaudit.marts.seal import NOTHING
@@ -82,7 +83,8 @@ def differing(
         differs = [name for name in columns if was[name] != row[name]]
         if tolerance is None or was is row or not all(_are_close(was[name], row[name], tolerance) for name in differs):
             detail = f"column {', '.join(differs)}" if differs else ""
-            yield check.found("changed", named(row, rows.key), detail)
+            found = check.found("changed", named(row, rows.key), detail)
+            yield replace(found, is_blank=is_blank(check.what, row))
     whose = [before[digest] for digest in gone["key"].to_list() if digest in before]
     for row in whose:
         yield check.found("gone", named(row, rows.key), "")
@@ -95,7 +97,9 @@ def differing(
     kinds: tuple[tuple[Kind, pl.DataFrame], ...] = (("changed", changed), (added, more))
     for kind, frame in kinds:
         if most is not None and frame.height > most:
-            yield check.found(kind, "", f"and {frame.height - most:,} rows more")
+            more_rows = rows.having(frame["key"].slice(most), columns) if kind == "changed" else ()
+            are_blank = bool(more_rows) and all(is_blank(check.what, row) for row in more_rows)
+            yield replace(check.found(kind, "", f"and {frame.height - most:,} rows more"), is_blank=are_blank)
 
 
 def _first(rows: pl.DataFrame, most: int | None) -> pl.Series:

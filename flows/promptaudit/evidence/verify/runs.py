@@ -192,9 +192,10 @@ def _of_publication(found: Publication) -> Finding:
 
 
 def _softened(finding: Finding, open_: Collection[Publication]) -> Finding:
-    # pages whose hash has not landed yet, and rows that an erasure has emptied and not sealed yet
+    # pages whose hash has not landed yet, and what an erasure has emptied or deleted and not sealed yet
     for each in open_:
-        if finding.audit_run_id in each.due.runs and (each.due.sample or finding.what == "page"):
+        is_emptied = bool(each.due.sample) and finding.is_blank
+        if finding.audit_run_id in each.due.runs and (is_emptied or finding.what == "page"):
             return replace(finding, kind="unsealed")
     return finding
 
