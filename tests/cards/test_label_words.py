@@ -17,6 +17,8 @@ from promptaudit.registry.registry import load_registry
         ("Classify the review as positive or negative.", ["0", "1"], ["positive", "negative"]),
         ("Classify: negative, neutral or positive.", ["0", "1", "2"], ["negative", "neutral", "positive"]),
         ("Is the review or comment good or bad?", ["0", "1"], ["good", "bad"]),
+        ("Answer positive or negative. Do not use quotes or periods.", ["0", "1"], ["positive", "negative"]),
+        ("Positive or negative?", ["0", "1"], ["Positive", "negative"]),
         # labels that are named, whole numbers that are ends of a scale, and words that answer nothing
         ("Answer yes or no.", ["Yes", "No"], []),
         ("Rate from 1 to 3, higher or lower.", ["1", "2", "3"], []),
@@ -24,6 +26,14 @@ from promptaudit.registry.registry import load_registry
         ("Reply with the label alone. Give no reasons or thoughts.", ["x", "y"], []),
         ("Answer in one or two words.", ["x", "y"], []),
         ("Reply briefly or politely.", ["x", "y"], []),
+        ("Classify the movie or book review.", ["0", "1"], []),
+        ("Classify the tweet or message.", ["0", "1"], []),
+        ("Tweet or message: {input}", ["0", "1"], []),
+        ("Classify the ticket by web/phone.", ["0", "1"], []),
+        ("Use the channel, such as web or phone.", ["0", "1"], []),
+        ("Answer in English or German.", ["pos", "neg"], []),
+        ("Return JSON or XML.", ["pos", "neg"], []),
+        ("Answer in lowercase or uppercase.", ["pos", "neg"], []),
         ("Classify the review as positive or negative.", ["0", "1", "2"], []),
     ],
 )

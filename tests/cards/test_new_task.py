@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from promptaudit.cards.check_cards import check_cards
-from promptaudit.cards.new_task import TaskRequest, converse, task_of
+from promptaudit.cards.new_task import TaskRequest, converse, scale_of, task_of
 from promptaudit.registry import extras
 from promptaudit.registry.errors import UsageError
 from promptaudit.registry.registry import load_registry
@@ -86,6 +86,19 @@ def test_what_options_said_is_not_asked_and_nobody_at_all_ends_it(tmp_path: Path
         converse(TaskRequest(data=tmp_path / "d.csv", gold="lost"), answering()[0], lambda _: None, "tasks/mine.yml")
 
 
+def test_what_is_neither_yes_nor_no_nor_an_address_is_asked_again_and_labels_stay(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    ask, asked = answering("nein", "id is x", "no", "", "", "", "", "", "yes", "Judge it.", "h/v1", "http://h/v1", "m")
+    lines = list[str]()
+    done = converse(TaskRequest(data=tmp_path / "d.csv", labels="a,b,c"), ask, lines.append, "tasks/mine.yml")
+    assert [line for line in lines if "neither" in line or "--url" in line] == [
+        "'nein' is neither yes nor no; no asks for each column",
+        "'id is x' is neither yes nor no; no asks for each column",
+        "UsageError: --url 'h/v1': not an http or https address such as http://127.0.0.1:8000/v1",
+    ]
+    assert (done.labels, done.gold, done.url, done.model, len(asked)) == ("a,b,c", "mood", "http://h/v1", "m", 13)
+
+
 @pytest.mark.slow
 def test_at_a_terminal_it_asks_and_enter_takes_the_default(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
@@ -115,6 +128,7 @@ def test_truth_of_the_data_stands_for_the_words_of_the_prompt(tmp_path: Path) ->
     (tmp_path / "d.csv").write_text(f"id,text,urgent\n{rows}", encoding="utf-8")
     made = promptaudit(tmp_path, "init", "--data", "d.csv", "--instruction", "Is it urgent? Answer yes or no.")
     assert "the prompt asks for 'yes' or 'no', and the data says 'FALSE' for 'no' and 'TRUE' for 'yes'" in made.out
+    assert "(gold_labels in tasks/mine.yml); check the direction\n" in made.out
     task = cards(tmp_path, "tasks")["my_task"]
     assert (task["labels"], task["data"]["gold_labels"]) == (["no", "yes"], {"FALSE": "no", "TRUE": "yes"})
     assert promptaudit(tmp_path, "validate", "mine").out == "audit 'mine' is sound\n"
@@ -144,6 +158,65 @@ def test_a_scale_that_the_prompt_names_is_one_of_numbers(tmp_path: Path) -> None
         )
         task = cards(tmp_path, "tasks", f"n{place}")[f"n{place}"]
         assert (task["labels"], task.get("level")) == (["1", "2", "3", "4", "5"], level), ended.err
+
+
+@pytest.mark.parametrize(
+    ("instruction", "labels", "scale"),
+    [
+        ("Rate the text from 1 to 5.", "1245", "12345"),
+        ("Rate it from 5 to 1.", "234 5", "12345"),
+        ("Rate (0-3)", "0123", "0123"),
+        ("Summarize in 1 to 50 words", "123", ""),
+        ("Between 2019 and 2024 reviews", ("2020", "2021", "2022"), ""),
+        ("Topics 1-20", ("3", "7", "12"), ""),
+    ],
+)
+def test_a_range_is_a_scale_where_labels_fill_it(instruction: str, labels: tuple[str, ...], scale: str) -> None:
+    assert "".join(scale_of(instruction, tuple(each for each in labels if each != " "))) == scale
+
+
+def test_the_whole_scale_of_the_prompt_is_written(tmp_path: Path) -> None:
+    rows = "".join(f"q{n},some text {n},{'1245'[n % 4]}\n" for n in range(12))
+    (tmp_path / "d.csv").write_text(f"id,text,rating\n{rows}", encoding="utf-8")
+    made = promptaudit(tmp_path, "init", "--data", "d.csv", "--instruction", "Rate the text from 1 to 5.")
+    assert "the prompt's scale has 3 too, which the data lacks" in made.out
+    task = cards(tmp_path, "tasks")["my_task"]
+    assert (task["labels"], task["level"]) == (["1", "2", "3", "4", "5"], "interval")
+
+
+def test_a_named_gold_column_is_kept_where_a_prompt_names_fields(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    prompt = 'Reply in JSON: {"stars": 1, "mood": "a"}'
+    found, _ = task_of(TaskRequest(data=tmp_path / "d.csv", gold="mood", instruction=prompt), "tasks/mine.yml")
+    assert (found.kind, found.gold_label) == ("classification", "mood")
+
+
+def test_data_in_the_folder_of_cards_is_neither_copied_nor_lost(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    promptaudit(tmp_path, "init", "--data", "d.csv")
+    own, other = (tmp_path / f"registry/datasets/{name}.csv" for name in ("own", "other"))
+    own.write_text(REVIEWS, encoding="utf-8")
+    other.write_text("another task's\n", encoding="utf-8")
+    bad = promptaudit(tmp_path, "init", "--data", str(own), "--name", "own", "--url", "http://h/v1", "--model", "")
+    assert (bad.code, own.read_text(encoding="utf-8")) == (2, REVIEWS)
+    made = promptaudit(tmp_path, "init", "--data", str(own), "--name", "own")
+    assert (made.code, own.read_text(encoding="utf-8")) == (0, REVIEWS)
+    assert check_cards(load_registry([tmp_path / "registry"]), "own")["summary"] == "audit 'own' is sound"
+    refused = promptaudit(tmp_path, "init", "--data", "d.csv", "--name", "other")
+    assert refused.one_line().startswith(
+        "UsageError: --name: registry/datasets/other.csv is there already; --name NAME"
+    )
+    assert other.read_text(encoding="utf-8") == "another task's\n"
+
+
+def test_beside_other_cards_the_first_audit_has_its_rephraser(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    (tmp_path / "registry/rephrasers").mkdir(parents=True)
+    (tmp_path / "registry/rephrasers/own.yml").write_text("own: {kind: rules}\n", encoding="utf-8")
+    made = promptaudit(tmp_path, "init", "--data", "d.csv")
+    assert made.code == 0, made.err
+    assert cards(tmp_path, "rephrasers") == {"my_rephraser": {"kind": "rules"}}
+    assert promptaudit(tmp_path, "validate", "mine").out == "audit 'mine' is sound\n"
 
 
 def test_two_prompts_in_one_folder_are_two_audits(tmp_path: Path) -> None:
@@ -210,6 +283,10 @@ def test_open_questions_get_templates_a_rule_and_where_they_need_one_a_judge(
         (("--kind", "extraction"), "--kind extraction: --fields a,b,c names the fields of its answers"),
         (("--kind", "classification", "--fields", "stars"), "--kind classification: it has no --fields"),
         (("--kind", "open_ended", "--labels", "a,b"), "--kind open_ended: it has no --labels"),
+        (
+            ("--gold", "mood", "--fields", "stars,mood"),
+            "--gold and --fields: the column of a field holds its gold value, so give one of the two",
+        ),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options: tuple[str, ...], line: str) -> None:

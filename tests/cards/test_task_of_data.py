@@ -51,6 +51,9 @@ def test_an_id_that_repeats_is_none(tmp_path: Path) -> None:
         ("text,word", ["a b,x", "c d,y", "e f,z"], None),
         ("text,year_id", ["a b,1", "c d,", "e f,3"], None),  # not for each row
         ("id,case_nr,text", ["1,8,a b", "1,9,c d"], "case_nr"),  # the usual one repeats
+        ("text,order number", ["a b,7", "c d,50", "e f,6"], "order number"),
+        ("text,number", ["a b,7", "c d,50", "e f,6"], None),
+        ("text,phone_number", ["a b,555-01", "c d,555-02", "e f,555-03"], None),
     ],
 )
 def test_an_id_is_unique_and_called_or_written_as_one(
@@ -72,6 +75,7 @@ def test_columns_are_as_a_person_names_them(tmp_path: Path) -> None:
         (NamedColumns(gold="lables"), "--gold: no column is called 'lables'; nearest: label"),
         (NamedColumns(input="txt"), "--input: no column is called 'txt'; nearest: text"),
         (NamedColumns(id="label"), "--id: column 'label' is no id: '0' stands in two rows"),
+        (NamedColumns(input="Label", gold="label"), "column 'label' cannot be both the text and the gold label"),
         (NamedColumns(kind="open"), "--kind open: no kind of task; nearest: open_ended"),
         (NamedColumns(kind="multiple_choice"), "no columns are options, of 'id', 'text', 'label'"),
         (NamedColumns(kind="classification", gold="-"), "no column holds a few labels, of 'id', 'text'"),
@@ -110,6 +114,64 @@ def test_the_text_of_an_option_is_no_letter(tmp_path: Path) -> None:
         UsageError, match=r"column 'answer' holds 'red', which is neither the letter of an option \(A to B\)"
     ):
         columns_of(path)
+
+
+def test_an_option_has_no_place_below_zero(tmp_path: Path) -> None:
+    rows = "".join(f"Which?,x,y,z,{gold}\n" for gold in (-1, 0, 1, 2))
+    with pytest.raises(UsageError, match="column 'gold' holds '-1', which is neither the letter of an option"):
+        columns_of(written(tmp_path, f"question,option_a,option_b,option_c,gold\n{rows}"))
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "kind", "gold", "options"),
+    [
+        ("question,answer_1,answer_2", ["Who {n}?,Ada {n},Bob {n}"], "open_ended", "answer_1", ()),
+        ("question,answer_1,answer_2,gold", ["Who?,Ada,Bob,2", "Who?,Ada,Bob,1"], *("multiple_choice", "gold", (1, 2))),
+        ("text,a,b,label", ["T {n},{n},0.{n},x", "T {n},{n},0.{n},y"], "classification", "label", ()),
+        ("text,a,b,c,label", ["T,x,y,z,C", "T,x,y,z,A"], "multiple_choice", "label", (1, 2, 3)),
+        ("text,b,c,d,label", ["T {n},x,y,z,C", "T {n},x,y,z,A"], "classification", "label", ()),
+    ],
+)
+def test_columns_are_options_where_the_gold_label_can_be_one_of_them(
+    tmp_path: Path, header: str, rows: list[str], kind: str, gold: str, options: tuple[int, ...]
+) -> None:
+    text = "".join(rows[n % len(rows)].format(n=n) + "\n" for n in range(8))
+    found = columns_of(written(tmp_path, f"{header}\n{text}"))
+    assert (found.kind, found.gold_label) == (kind, gold)
+    assert found.options == tuple(header.split(",")[place] for place in options)
+
+
+@pytest.mark.parametrize(
+    ("header", "gold", "passed"),
+    [
+        ("id,question,answer,difficulty", "answer", True),
+        ("id,question,answer,category", "answer", True),
+        ("id,question,reference,source", "reference", True),
+        ("id,question,answer,label", "label", False),
+    ],
+)
+def test_answers_are_not_passed_over_for_a_column_beside_them(
+    tmp_path: Path, header: str, gold: str, *, passed: bool
+) -> None:
+    rows = "".join(f"q{n},What is {n}?,answer {n} is long,{'ab'[n % 2]}\n" for n in range(20))
+    found = columns_of(written(tmp_path, f"{header}\n{rows}"))
+    assert (found.gold_label, found.kind) == (gold, "open_ended" if passed else "classification")
+    side = header.rsplit(",", maxsplit=1)[-1]
+    assert [f"; column '{side}' holds a few labels and is passed over; --labels" in note for note in found.notes] == (
+        [True] if passed else []
+    )
+
+
+def test_the_named_text_is_no_gold_label(tmp_path: Path) -> None:
+    rows = "".join(f"Is {n} even?,{('yes', 'no')[n % 2]},{('ok', 'bad')[n % 2]}\n" for n in range(8))
+    found = columns_of(written(tmp_path, f"question,answer,grade\n{rows}"), (), (), NamedColumns(input="answer"))
+    assert (found.input, found.gold_label) == ("answer", "grade")
+
+
+def test_labels_that_differ_in_case_and_names_that_steer_a_terminal_are_written_out(tmp_path: Path) -> None:
+    found = columns_of(written(tmp_path, "id,te\x1b[31mxt,spam\n1,x,Yes\n2,y,yes\n3,z,NO\n4,u,Yes\n5,v,NO\n6,w,NO\n"))
+    assert found.notes == ("labels 'Yes' and 'yes' differ in case alone and stay apart: write one of them in the data",)
+    assert found.sentence == "6 rows; input 'te\\x1b[31mxt', gold label 'spam', id 'id'; labels: Yes, yes, NO"
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from promptaudit.cards.answer_format import ASK, SMALL_WORDS, names_labels, sentences
+from promptaudit.cards.answer_format import ASK, names_labels, sentences
 
 _WORD = r"[\"'`“”*]*([^\W\d_][\w-]*)[\"'`“”*.]*"
 _ALTERNATIVES = re.compile(rf"{_WORD}(?:(?:,| ?/) ?{_WORD})*(?:,? (?:or|oder|ou|o) | ?/ ?){_WORD}", re.IGNORECASE)
 _SIGNS = re.compile(r"[^\W\d_][\w-]*")
 _JOINTS = ("or", "oder", "ou", "o")
+# no "in", which stands before languages and forms
+_SMALL = r"(?:[^\w.!?\n]+(?:with|by|as|either|only|just|one|of|the|these|following|words?|labels?|a|an|single))*"
 _AS_ANSWER = re.compile(
-    rf"\b(?:{ASK}|antworte\w*(?: Sie)?|réponde?[zs]?|responde){SMALL_WORDS}(?: (?:mit|nur|par|con|solo|seulement))*\W*$",
+    rf"\b(?:{ASK}|antworte\w*(?: Sie)?|réponde?[zs]?|responde?a?){_SMALL}(?: (?:mit|nur|par|con|solo|seulement))*\W*$",
     re.IGNORECASE,
 )
+_IS = r"(?:is|are|ist|sind|est|sont|es|son)"
+# "whether it is ", "as either ", "classify the review: ", and "is the review or comment " where it begins a question
+_AS_CHOICE = re.compile(
+    rf"(?:\b(?:(?<!such )as|whether|if|{_IS}|als|ob|comme|si|como)(?:[ \"'“:]+(?:it|this|that|es|{_IS}|about|either|a|an))*"
+    r"|\b(?:classify|label|decide|choose|categori[sz]e|labels|classes|categories|options|choices)\b[^:.\n]{0,40}:"
+    rf"|^\W*{_IS}(?: (?!(?:about|at|by|for|from|in|into|of|on|than|to|with)\b)[\w-]+){{1,6}}|^)\W*$",
+    re.IGNORECASE,
+)
+_FORMS = frozenset(("json", "xml", "yaml", "csv", "html", "markdown", "text", "lowercase", "uppercase"))
 _ENDS = re.compile(r"\s*(?:only|alone|and\b|[.!?,;:)]|$)", re.IGNORECASE)
 _INTEGER = re.compile(r"-?\d{1,9}")
 _TRUE, _FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
@@ -25,27 +36,34 @@ MOST_SHOWN = 10
 def words_asked_for(text: str, labels: Sequence[str]) -> tuple[str, ...]:
     """Lists the words that a prompt asks to answer with if none of them is a label and it names no label; else none.
 
-    They stand behind a word that asks for an answer. Where labels are whole numbers they may stand anywhere, as many as
-    there are labels.
+    They stand behind a word that asks for an answer; else, where labels are whole numbers, behind a word that asks for a
+    choice, as many as there are labels.
     """
     if any(names_labels(text, [label]) for label in labels):
         return ()
     are_numbers = bool(labels) and all(_INTEGER.fullmatch(label) for label in labels)
     known = {label.casefold() for label in labels}
-    for words, is_answer in [*_alternatives(text)][::-1]:
-        if known.isdisjoint(map(str.casefold, words)) and (is_answer or (are_numbers and len(words) == len(labels))):
-            return words
-    return ()
+    found = [
+        (words, is_answer) for words, is_answer in _alternatives(text) if known.isdisjoint(map(str.casefold, words))
+    ]
+    answers = [words for words, is_answer in found if is_answer]
+    choices = [words for words, _ in found if are_numbers and len(words) == len(labels)]
+    return next(iter([*answers[::-1], *choices[::-1]]), ())
 
 
 def _alternatives(text: str) -> Iterator[tuple[tuple[str, ...], bool]]:
+    # with whether they are asked for as an answer, else as a choice
     for start, end in sentences(text):
         sentence = text[start:end]
         for match in _ALTERNATIVES.finditer(sentence):
             words = tuple(word for word in _SIGNS.findall(match[0]) if word.casefold() not in _JOINTS)
-            asks = _AS_ANSWER.search(sentence[: match.start()])
-            is_manner = any(word.casefold().endswith("ly") for word in words)  # "reply briefly or politely"
-            yield words, asks is not None and not is_manner and _ENDS.match(sentence, match.end()) is not None
+            # "reply briefly or politely"
+            is_manner = any(word.casefold().endswith("ly") or word.casefold() in _FORMS for word in words)
+            is_answer = _AS_ANSWER.search(sentence[: match.start()]) is not None
+            is_title = sentence[match.end() :].lstrip().startswith(":")  # "Tweet or message:"
+            is_choice = _AS_CHOICE.search(sentence[: match.start()]) is not None and not is_title
+            if (is_answer or is_choice) and not is_manner and _ENDS.match(sentence, match.end()):
+                yield words, is_answer
 
 
 def unlike_line(words: Sequence[str], labels: Sequence[str], file: str) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import yaml
 
-from promptaudit.cards.new_task import is_scale
+from promptaudit.cards.new_task import host_of, is_scale
 from promptaudit.cards.task_of_data import DataColumns
 from promptaudit.cards.task_prompt import TaskPrompt, is_short
 from promptaudit.prompts.rephrasers.languages import REWORDED, language_of, unknown_language
@@ -45,21 +44,10 @@ class Endpoint:
 
         Raises UsageError for no URL.
         """
-        here = _host_of(self.url) in LOOPBACK
+        here = host_of(self.url) in LOOPBACK
         card: dict[str, Any] = {"engine": "openai_api", "model": self.model, "base_url": self.url}
         own = {"price": "free"} if here else {"api_key_env": "OPENAI_API_KEY"}
         return {**card, "sampling": {"temperature": 0, "max_tokens": max_tokens}, **own}
-
-
-def _host_of(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return parts.hostname
-    except ValueError:  # an impossible address or port
-        pass
-    msg = f"--url {url[:200]!r}: not an http or https address such as http://127.0.0.1:8000/v1"
-    raise UsageError(msg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +68,21 @@ class Ids:
         return f"tasks/{self.name}.yml"
 
 
-def name_taken(folder: Path, name: str) -> str | None:
-    """Says why an audit of this name cannot be added to a folder; None if it can."""
+def name_taken(folder: Path, name: str, data: Path) -> str | None:
+    """Says why an audit of this name, of this data, cannot be added to a folder; None if it can."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}", name):
         return f"--name {name[:80]!r}: letters, digits, _ and - name an audit and its files"
     registry = load_registry([folder]) if has_cards(folder) else load_registry()
     if name in registry.entries["audits"] or Ids(name).of("task") in registry.entries["tasks"]:
         where = f"{folder} has" if has_cards(folder) else "promptaudit ships"
         return f"--name: {where} an audit or a task '{name}' already; --name NAME adds another beside it"
-    taken = next((path for kind in KINDS for path in folder.glob(f"{kind}/{name}.y*ml")), None)
+    cards = [path for kind in KINDS for path in folder.glob(f"{kind}/{name}.y*ml")]
+    taken = next((path for path in (*cards, *folder.glob(f"datasets/{name}.*")) if not _is_same(path, data)), None)
     return None if taken is None else f"--name: {taken} is there already; --name NAME adds another beside it"
+
+
+def _is_same(path: Path, data: Path) -> bool:
+    return path.exists() and data.exists() and path.samefile(data)
 
 
 def scaffold_for(
@@ -102,32 +95,42 @@ def scaffold_for(
 ) -> tuple[list[Path], list[str]]:
     """Writes the cards of an audit of a user's data, a copy of it, and an endpoint as the model.
 
-    Into a folder without cards the starter is written before; beside others' cards, the audit's own alone. Without an
+    Data that lies where its copy would is not copied. Into a
+    folder without cards the starter is written before; beside others' cards, the audit's own alone. Without an
     endpoint the offline models are audited. A complete prompt is asked under the strategy that adds nothing. Lists the
     files written and remarks for the user. Raises UsageError for a name that is taken and for questions that no model of
     the audit could answer or nobody could judge.
     """
-    if (taken := name_taken(folder, name)) is not None:
+    if (taken := name_taken(folder, name, data)) is not None:
         raise UsageError(taken)
     remarks: list[str] = []
-    cards = _cards(data, columns, prompt, endpoint, Ids(name), remarks)
     is_new = not has_cards(folder)
+    is_known = Ids(name).of("rephraser") in _known_rephrasers(folder, endpoint)
+    cards = _cards(data, columns, prompt, endpoint, Ids(name), remarks, has_rephraser=is_known)
     written = scaffold(folder) if is_new else []
-    added = [folder / place for place in cards]
-    copied = folder / "datasets" / f"{name}{ending_of(data)}"
+    copy = folder / "datasets" / f"{name}{ending_of(data)}"
+    added = [*(folder / place for place in cards), *([] if _is_same(copy, data) else [copy])]
     try:
-        copied.parent.mkdir(exist_ok=True)
-        shutil.copyfile(data, copied)
+        if copy in added:
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(data, copy)
         for place, body in cards.items():
             _write(folder / place, body)
         load_registry([folder])
     except (PromptauditError, OSError):
         if is_new:
             shutil.rmtree(folder)  # it was not there or empty, and half of it is of no use
-        for path in () if is_new else (*added, copied):
+        for path in () if is_new else added:
             path.unlink(missing_ok=True)
         raise
-    return list(dict.fromkeys([*written, *added, copied])), remarks
+    return list(dict.fromkeys([*written, *added])), remarks
+
+
+def _known_rephrasers(folder: Path, endpoint: Endpoint | None) -> Collection[str]:
+    # a model's are written over the starter's
+    if has_cards(folder):
+        return load_registry([folder]).entries["rephrasers"]
+    return () if endpoint is not None else load_registry([STARTER]).entries["rephrasers"]
 
 
 def _cards(
@@ -137,13 +140,15 @@ def _cards(
     endpoint: Endpoint | None,
     ids: Ids,
     remarks: list[str],
+    *,
+    has_rephraser: bool,
 ) -> dict[str, dict[str, Any]]:
-    # by file; the rephrasers of `mine` stand in the starter, unless they reword by a model
+    # by file
     task, name = ids.of("task"), ids.name
     cards = {ids.task_file: {task: _task(data, columns, prompt, ids, remarks)}}
     if prompt.template is not None:
         cards[f"templates/{name}.yml"] = {task: {"kind": columns.kind, "templates": [dict(prompt.template)]}}
-    rephrasers: dict[str, Any] = {ids.of("rephraser"): {"kind": "rules"}}
+    rephrasers: dict[str, Any] = {} if has_rephraser else {ids.of("rephraser"): {"kind": "rules"}}
     audit = _audit(columns, prompt, endpoint, ids)
     if endpoint is not None:
         cards[f"models/{name}.yml"] = {ids.of("model"): endpoint.card(_max_tokens(columns))}
@@ -156,7 +161,7 @@ def _cards(
         remarks.append(
             f"the prompt is in {language}, which no rules reword: your model rewords it ({ids.of('model_rephraser')})"
         )
-    if endpoint is not None or name != NAME:
+    if rephrasers:
         cards[f"rephrasers/{name}.yml"] = rephrasers
     if columns.kind == "open_ended":
         judge = _judge(columns, endpoint, ids, remarks)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from promptaudit.cards.fields_of_data import columns_of_fields, fields_asked_for
 from promptaudit.cards.label_words import truth_of, unlike_line, words_asked_for
@@ -27,7 +28,8 @@ from promptaudit.registry.errors import PromptauditError, UsageError
 
 Ask = Callable[[str, str], str]
 """Takes a question and what Enter answers, and gives the answer."""
-_SCALE = re.compile(r"(-?\d+)\s*(?:-|–|to|bis|à|a|hasta|and|und)\s*(-?\d+)\b")
+_SCALE = re.compile(r"(?<![\w.])(-?\d+)\s*(?:-|–|to|bis|à|a|hasta|and|und)\s*(-?\d+)\b")
+FEWEST_OF_SCALE, MOST_DIGITS = 3, 9
 MOST_ATTEMPTS = 10
 
 
@@ -60,8 +62,12 @@ def task_of(request: TaskRequest, file: str, choose: Choose | None = None) -> tu
     turns = (("user", request.instruction or ""),) if chat is None else chat.messages
     named = NamedColumns(input=request.input, gold=request.gold, id=request.id, kind=request.kind)
     fields = split_labels(request.fields, "--fields")
-    if not fields and not request.labels and request.kind in (None, "extraction"):
+    has_gold = request.gold not in (None, NONE)
+    if not fields and not request.labels and not has_gold and request.kind in (None, "extraction"):
         fields = fields_asked_for(request.data, turns, put_in)
+    if fields and has_gold:
+        msg = "--gold and --fields: the column of a field holds its gold value, so give one of the two"
+        raise UsageError(msg)
     _refuse_misfits(request.kind, fields, has_labels=bool(request.labels))
     is_recognised = bool(fields) and not request.fields
     columns = (
@@ -78,6 +84,10 @@ def task_of(request: TaskRequest, file: str, choose: Choose | None = None) -> tu
         prompt = prompt_of_fields(request.instruction, tuple(columns.fields), is_recognised=is_recognised)
     else:
         prompt = prompt_of_instruction(request.instruction, columns.labels)
+    scale = () if request.labels else scale_of(prompt.instruction, columns.labels)
+    if lacking := [label for label in scale if label not in columns.labels]:
+        note = f"the prompt's scale has {', '.join(lacking)} too, which the data lacks: labels of the task"
+        columns = replace(columns, labels=scale, notes=(*columns.notes, note))
     return columns, replace(prompt, lines=tuple(line.replace(CARD, file) for line in prompt.lines))
 
 
@@ -102,16 +112,33 @@ def _with_words(text: str, columns: DataColumns, file: str) -> DataColumns:
         f"{label!r} for {word!r}" for label, word in truth.items()
     )
     labels = tuple(truth[label] for label in columns.labels)
-    return replace(columns, labels=labels, gold_labels=truth, notes=(*columns.notes, f"{line} (gold_labels in {file})"))
+    return replace(
+        columns,
+        labels=labels,
+        gold_labels=truth,
+        notes=(*columns.notes, f"{line} (gold_labels in {file}); check the direction"),
+    )
 
 
 def is_scale(instruction: str, labels: tuple[str, ...]) -> bool:
     """Checks whether a prompt names the range of labels that are whole numbers, as in "from 1 to 5"."""
-    if not all(re.fullmatch(r"-?\d{1,9}", label) for label in labels):
-        return False
-    ends = {(int(low), int(high)) for low, high in _SCALE.findall(instruction)}
-    numbers = sorted(map(int, labels))
-    return len(numbers) > 2 and any(low <= numbers[0] and numbers[-1] <= high for low, high in ends)  # noqa: PLR2004
+    return bool(scale_of(instruction, labels))
+
+
+def scale_of(instruction: str, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Lists the whole numbers of the range that a prompt names for labels, as in "from 1 to 5"; none if it names none.
+
+    An end of the range is a label, and the range is at most twice as long as the labels; four times, if both ends are.
+    """
+    if len(labels) < FEWEST_OF_SCALE or not all(re.fullmatch(r"0|-?[1-9]\d{0,8}", label) for label in labels):
+        return ()
+    numbers = set(map(int, labels))
+    for ends in _SCALE.findall(instruction):
+        low, high = sorted(int(end[:MOST_DIGITS]) for end in ends)
+        most = 2 * len(numbers & {low, high}) * len(numbers)
+        if low <= min(numbers) and max(numbers) <= high and high - low < most:
+            return tuple(map(str, range(low, high + 1)))
+    return ()
 
 
 def converse(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: str) -> TaskRequest:
@@ -125,10 +152,46 @@ def converse(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: s
         answer = ask("your instruction, as you send it", "" if columns.fields else usual)
         request = replace(request, instruction=None if answer in ("", usual) else answer)
     if request.url is None:
-        url = ask("the address of your model, such as http://127.0.0.1:11434/v1; - for offline models", NONE)
+        url = _address(ask, say)
         if url != NONE:
             request = replace(request, url=url, model=ask("the name of the model there", "llama3.2"))
     return request
+
+
+def _address(ask: Ask, say: Callable[[str], None]) -> str:
+    for attempt in range(MOST_ATTEMPTS):
+        url = ask("the address of your model, such as http://127.0.0.1:11434/v1; - for offline models", NONE)
+        try:
+            if url != NONE:
+                host_of(url)
+        except UsageError as error:
+            if attempt + 1 == MOST_ATTEMPTS:
+                raise
+            say(str(error))
+        else:
+            return url
+    return NONE
+
+
+def host_of(url: str) -> str:
+    """Takes the host out of a model's address. Raises UsageError for what is no address."""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts.hostname
+    except ValueError:  # an impossible address or port
+        pass
+    msg = f"--url {url[:200]!r}: not an http or https address such as http://127.0.0.1:8000/v1"
+    raise UsageError(msg)
+
+
+def _agrees(ask: Ask, say: Callable[[str], None]) -> bool:
+    for _ in range(MOST_ATTEMPTS):
+        answer = ask("is that right, yes or no", "yes")
+        if answer.casefold() in ("y", "yes", "n", "no"):
+            return answer.casefold() in ("y", "yes")
+        say(f"{answer[:80]!r} is neither yes nor no; no asks for each column")
+    return False
 
 
 def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: str) -> tuple[TaskRequest, DataColumns]:
@@ -139,7 +202,7 @@ def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: st
             say(f"{request.data.name}: {columns.sentence}")
             for note in columns.notes:
                 say(note)
-            if ask("is that right, yes or no", "yes").casefold() not in ("n", "no"):
+            if _agrees(ask, say):
                 return replace(
                     request, kind=request.kind or (columns.kind if columns.kind in OF_KIND else None)
                 ), columns
@@ -162,14 +225,14 @@ def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: st
 
 def _corrected(request: TaskRequest, guess: TaskRequest, ask: Ask) -> TaskRequest:
     kind = ask("the kind: classification, multiple_choice, open_ended or extraction", guess.kind or "classification")
-    request = replace(
-        request, kind=kind, input=ask("the column of the text", guess.input or "input"), labels=None, fields=None
-    )
+    given, text = request.labels, ask("the column of the text", guess.input or "input")
+    request = replace(request, kind=kind, input=text, labels=None, fields=None)
     if kind == "extraction":
         request = replace(request, fields=ask("the columns of the fields, as a,b,c", guess.fields or ""), gold=None)
     else:
         what = "reference answers" if kind == "open_ended" else "gold label"
         request = replace(request, gold=ask(f"the column of the {what}, - for none", guess.gold or NONE))
-    if kind == "classification" and request.gold == NONE:
-        request = replace(request, labels=ask("the labels, as a,b,c", ""))
+    if kind == "classification" and (given or request.gold == NONE):
+        labels = ask("the labels, as a,b,c; - for what the column holds", given or "")
+        request = replace(request, labels=None if labels == NONE else labels)
     return replace(request, id=ask("the column of the id, - for none", guess.id or NONE))

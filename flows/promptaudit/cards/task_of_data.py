@@ -17,12 +17,26 @@ from promptaudit.registry.cards import composed
 from promptaudit.registry.errors import UsageError, nearest
 from promptaudit.registry.tables import ESCAPED, read_text_table
 from promptaudit.registry.task_cards import Kind
+from promptaudit.system.display.figures import shown
 from promptaudit.udfs.scoring.fields import is_list, items_of
 
 KINDS: tuple[str, ...] = get_args(Kind)
 
 GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "sentiment", "y")
-REFERENCE_NAMES = ("reference", "references", "reference_answer", "expected", "expected_output", "ideal", "solution")
+REFERENCE_NAMES = (
+    "reference",
+    "references",
+    "reference_answer",
+    "expected",
+    "expected_output",
+    "ideal",
+    "solution",
+    "answer_1",
+    "reference_1",
+)
+ANSWER_NAMES = (*REFERENCE_NAMES, "answer")
+LABEL_NAMES = ("gold_label", "gold", "label")
+"""Names of a column of labels that stands beside answers."""
 ID_NAMES = ("id", "sample_id", "key", "uid", "index")
 INPUT_NAMES = ("input", "text", "question", "sentence", "prompt", "content", "review", "body")
 OPTION_LISTS = ("options", "choices")
@@ -30,10 +44,15 @@ MOST_LABELS = 50
 MOST_SHOWN = 12
 NONE = "-"
 """What a person says for a column that there is not."""
-_OF_ID = re.compile(r"(?:^|[\W_])(?:id|uid|uuid|key|nr|no|number|nummer)$|[a-z]ID$|Id$", re.IGNORECASE)
+_OF_ID = re.compile(
+    r"(?:^|[\W_])(?:id|uid|uuid|key)$|[a-z]ID$|Id$|^nr$|(?:order|ticket|case|row)[\W_]*(?:nr|no|number|nummer)$",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(r"phone|telefon|mobil|fax|iban|ssn|passport", re.IGNORECASE)
 _CODE = re.compile(r"(?=\S*\d)[\w./:#-]{1,64}")
 _DECIMAL = re.compile(r"[-+]?\d*[.,]\d+|[-+]?\d+")
-_OPTION = re.compile(r"(?:option|choice|answer)[ _-]?([a-j1-9])|([a-j])", re.IGNORECASE)
+_OPTION = re.compile(r"(option|choice|answer|)[ _-]?([a-j1-9])", re.IGNORECASE)
+FEWEST_LETTERS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,19 +94,20 @@ class DataColumns:
     @property
     def sentence(self) -> str:
         """Says what was found, for the person whose file it is."""
-        key = "the row's number as id" if self.id is None else f"id '{self.id}'"
+        key = "the row's number as id" if self.id is None else f"id {_name(self.id)}"
+        text = _name(self.input)
         if self.fields:
             fields = ", ".join(itertools.starmap(_described, self.fields.items()))
-            return f"{self.n_rows} rows; input '{self.input}', {key}; fields: {fields}"
+            return f"{self.n_rows} rows; input {text}, {key}; fields: {fields}"
         if self.kind == "open_ended":
-            gold = "no reference answers" if self.gold_label is None else f"reference answers '{self.gold_label}'"
-            return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; open questions"
-        gold = "no gold label" if self.gold_label is None else f"gold label '{self.gold_label}'"
-        shown = f"{', '.join(map(_quoted, self.labels))}"
+            gold = "no reference answers" if self.gold_label is None else f"reference answers {_name(self.gold_label)}"
+            return f"{self.n_rows} rows; input {text}, {gold}, {key}; open questions"
+        gold = "no gold label" if self.gold_label is None else f"gold label {_name(self.gold_label)}"
+        labels = ", ".join(map(_quoted, self.labels))
         if self.kind == "multiple_choice":
             options = ", ".join(repr(name[:80]) for name in self.options)
-            return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; options: {options}, under {shown}"
-        return f"{self.n_rows} rows; input '{self.input}', {gold}, {key}; labels: {shown}"
+            return f"{self.n_rows} rows; input {text}, {gold}, {key}; options: {options}, under {labels}"
+        return f"{self.n_rows} rows; input {text}, {gold}, {key}; labels: {labels}"
 
 
 def columns_of(
@@ -106,14 +126,20 @@ def columns_of(
     """
     frame = read_rows(path)
     put = [column for column in frame.columns if column in put_in]
-    options = () if labels or named.kind not in (None, "multiple_choice") else _options(frame)
-    key, notes = key_of(frame, named.id, {*put, *options, *filter(None, (named.input, named.gold))})
-    gold = _named_column(frame, named.gold, "--gold")
+    gold, given_text = _named_column(frame, named.gold, "--gold"), _named_column(frame, named.input, "--input")
+    if gold is not None and gold == given_text:
+        msg = f"--input and --gold: column {_name(gold)} cannot be both the text and the gold label"
+        raise UsageError(msg)
+    options = () if labels or named.kind not in (None, "multiple_choice") else _options(frame, named.kind, gold)
+    key, notes = key_of(frame, named.id, {*put, *options, *filter(None, (given_text, gold))})
     is_labels = named.kind in (None, "classification") and not options
+    passed = None
     if gold is None and named.gold != NONE:
-        left = frame.drop(put, *options)
+        left = frame.drop({*put, *options, *filter(None, (given_text,))})
         gold = _gold(left, labels, key) if is_labels else None
-        gold = gold if gold or labels else _usual(left, (*REFERENCE_NAMES, *GOLD_NAMES), key)
+        if gold and not labels and named.kind is None and (answer := _answers(left, key)) is not None:
+            gold, passed = answer, gold
+        gold = gold if gold or labels else _usual(left, (*ANSWER_NAMES, *GOLD_NAMES), key)
     given = _values(frame, gold) if gold is not None else []
     kind = named.kind or _kind(labels, options, given, frame.height)
     text = text_of(frame, path, {key, gold, *options}, put, named.input)
@@ -129,9 +155,8 @@ def columns_of(
     if kind == "multiple_choice":
         return _of_choice(frame, path, found, options)
     if kind == "open_ended":
-        return replace(
-            found, kind="open_ended", labels=(), references=tuple(given), notes=(*notes, *_open(found, named, put))
-        )
+        why = _open(found, named, put, passed)
+        return replace(found, kind="open_ended", labels=(), references=tuple(given), notes=(*notes, *why))
     if kind not in KINDS:
         msg = f"--kind {kind[:80]}: no kind of task{nearest(kind, KINDS)}"
         raise UsageError(msg)
@@ -142,7 +167,16 @@ def columns_of(
             "--gold"
         )
         raise UsageError(msg)
-    return found
+    return replace(found, notes=(*notes, *_alike(found.labels)))
+
+
+def _alike(labels: Sequence[str]) -> list[str]:
+    cases = {label.casefold(): [each for each in labels if each.casefold() == label.casefold()] for label in labels}
+    return [
+        f"labels {' and '.join(map(repr, each))} differ in case alone and stay apart: write one of them in the data"
+        for each in cases.values()
+        if len(each) > 1
+    ]
 
 
 def _kind(labels: Sequence[str], options: Sequence[str], given: Sequence[str], n_rows: int) -> str:
@@ -150,16 +184,23 @@ def _kind(labels: Sequence[str], options: Sequence[str], given: Sequence[str], n
         return "classification"
     if options:
         return "multiple_choice"
-    return "classification" if 1 < len(given) <= min(MOST_LABELS, n_rows // 2) else "open_ended"
+    return "classification" if 1 < len(given) <= _most_labels(n_rows) else "open_ended"
 
 
-def _open(found: DataColumns, named: NamedColumns, put: Sequence[str]) -> list[str]:
+def _most_labels(n_rows: int) -> int:
+    return min(MOST_LABELS, n_rows // 2)
+
+
+def _open(found: DataColumns, named: NamedColumns, put: Sequence[str], passed: str | None) -> list[str]:
     if named.kind is not None:
         return []
     what = f"no column{' but those that the prompt puts in' if put else ''} holds a few labels"
     if found.gold_label is not None:
-        what = f"column '{found.gold_label}' holds {len(found.labels)} texts in {found.n_rows} rows, not a few labels"
-    return [f"open questions, since {what}; --labels yes,no or --gold COLUMN asks for labels"]
+        what = (
+            f"column {_name(found.gold_label)} holds {len(found.labels)} texts in {found.n_rows} rows, not a few labels"
+        )
+    beside = "" if passed is None else f"; column {_name(passed)} holds a few labels and is passed over"
+    return [f"open questions, since {what}{beside}; --labels yes,no or --gold COLUMN asks for labels"]
 
 
 def _in_order(values: Sequence[str]) -> Sequence[str]:
@@ -170,13 +211,29 @@ def _in_order(values: Sequence[str]) -> Sequence[str]:
 _INTEGER = re.compile(r"-?\d{1,9}")
 
 
-def _options(frame: pl.DataFrame) -> tuple[str, ...]:
+def _options(frame: pl.DataFrame, kind: str | None, gold: str | None) -> tuple[str, ...]:
     # columns named by a sign, or one that holds lists
-    found = {match[1] or match[2]: name for name in frame.columns if (match := _OPTION.fullmatch(name.strip()))}
-    if len(found) > 1:
-        return tuple(found.values())
+    found: dict[str, dict[str, str]] = {}
+    for name in frame.columns:
+        if (match := _OPTION.fullmatch(name.strip())) and name != gold:
+            found.setdefault(match[1].casefold(), {})[match[2].casefold()] = name
+    for word, columns in found.items():
+        left = frame.drop(columns.values())
+        values = _values(frame, right) if (right := gold or _usual(left, (*ANSWER_NAMES, *GOLD_NAMES), None)) else None
+        is_row = word or (len(columns) >= FEWEST_LETTERS and [*columns] == [*string.ascii_lowercase[: len(columns)]])
+        is_asked = word in ("option", "choice") or kind is not None or _are_places(values, len(columns), word)
+        if len(columns) > 1 and is_row and is_asked:
+            return tuple(columns.values())
     lists = [name for name in _named(frame, OPTION_LISTS) if all(map(is_list, frame[name].drop_nulls()))]
     return tuple(lists[:1])
+
+
+def _are_places(values: Sequence[str] | None, n_options: int, word: str) -> bool:
+    # letters alone may stand without a gold label
+    if values is None:
+        return not word
+    signs = {*string.ascii_uppercase[:n_options], *map(str, range(n_options + 1))}
+    return {value.upper() for value in values} <= signs
 
 
 def _of_choice(frame: pl.DataFrame, path: Path, found: DataColumns, options: Sequence[str]) -> DataColumns:
@@ -194,18 +251,18 @@ def _of_choice(frame: pl.DataFrame, path: Path, found: DataColumns, options: Seq
     elif {value.upper() for value in values} <= set(signs):
         known = {value: value.upper() for value in values}
     elif all(_INTEGER.fullmatch(value) for value in values):
-        first = min(0 if "0" in values else 1, *map(int, values))
+        first = 0 if "0" in values else 1
         known = {str(first + place): sign for place, sign in enumerate(signs)}
     else:
         known = {}
     wrong = next((value for value in values if value not in (known or signs)), None)
     if wrong is not None:
         msg = (
-            f"--gold: column '{found.gold_label}' holds {wrong[:80]!r}, which is neither the letter of an option "
+            f"--gold: column {_name(found.gold_label)} holds {wrong[:80]!r}, which is neither the letter of an option "
             f"({signs[0]} to {signs[-1]}) nor its place; write the letter of the right option"
         )
         raise UsageError(msg)
-    counted = [f"column '{found.gold_label}' counts options from {min(known)}: {min(known)} is A"] if known else []
+    counted = [f"column {_name(found.gold_label)} counts options from {min(known)}: {min(known)} is A"] if known else []
     counted = counted if all(map(str.isdigit, known)) else []
     notes = (*found.notes, *counted)
     return replace(found, kind="multiple_choice", options=tuple(options), labels=signs, gold_labels=known, notes=notes)
@@ -244,19 +301,25 @@ def key_of(frame: pl.DataFrame, named: str | None, taken: Collection[str] = ()) 
     column = _named_column(frame, named, "--id")
     repeated = None if column is None else _repeated(frame, column)
     if repeated is not None:
-        msg = f"--id: column '{column}' is no id: {repeated}"
+        msg = f"--id: column {_name(column or '')} is no id: {repeated}"
         raise UsageError(msg)
     if column is not None or named == NONE:
         return column, []
     usual = _named(frame, ID_NAMES)
     others = {*GOLD_NAMES, *REFERENCE_NAMES, *INPUT_NAMES, *OPTION_LISTS}
-    left = [name for name in frame.columns if name not in (*taken, *usual) and name.strip().casefold() not in others]
+    left = [
+        name
+        for name in frame.columns
+        if name not in (*taken, *usual) and name.strip().casefold() not in others and not _PERSONAL.search(name)
+    ]
     called = [name for name in left if _OF_ID.search(name.strip())]
     codes = [name for name in left if _looks_like_codes(frame, name)]
     for name in (*usual, *called, *codes):
         if _repeated(frame, name) is None:
             return name, []
-    why = f"column '{usual[0]}' is none: {_repeated(frame, usual[0])}" if usual else "no column has one for each row"
+    why = (
+        f"column {_name(usual[0])} is none: {_repeated(frame, usual[0])}" if usual else "no column has one for each row"
+    )
     return None, [f"no id, since {why}: a row that goes or moves loses its history; --id names a column"]
 
 
@@ -310,8 +373,8 @@ def split_labels(text: str | None, option: str = "--labels") -> tuple[str, ...]:
 
 
 def _listed(frame: pl.DataFrame) -> str:
-    shown = ", ".join(repr(name[:80]) for name in frame.columns[:MOST_SHOWN])
-    return shown if frame.width <= MOST_SHOWN else f"{shown}, ..."
+    names = ", ".join(repr(name[:80]) for name in frame.columns[:MOST_SHOWN])
+    return names if frame.width <= MOST_SHOWN else f"{names}, ..."
 
 
 def _described(name: str, field: Mapping[str, Any]) -> str:
@@ -319,6 +382,10 @@ def _described(name: str, field: Mapping[str, Any]) -> str:
     rule = f"one of {', '.join(map(_quoted, field['values']))}" if "values" in field else field["rule"]
     rule += ", in lists" if field.get("list") else ""
     return f"{_quoted(name)} ({rule}{', of column ' + repr(field['gold'][:80]) if 'gold' in field else ''})"
+
+
+def _name(column: str) -> str:
+    return f"'{shown(column[:80])}'"
 
 
 def _quoted(label: str) -> str:
@@ -335,6 +402,16 @@ def _values(frame: pl.DataFrame, column: str) -> list[str]:
     return list({composed(value): value for value in reversed(values.to_list()) if value}.values())[::-1]
 
 
+def _answers(frame: pl.DataFrame, key: str | None) -> str | None:
+    # the column of answers that are no labels, where none is called a label
+    def is_few(name: str) -> bool:
+        return len(_values(frame, name)) <= _most_labels(frame.height)
+
+    if any(len(_values(frame, name)) > 1 and is_few(name) for name in _named(frame, LABEL_NAMES)):
+        return None
+    return next((name for name in _named(frame, ANSWER_NAMES) if name != key and not is_few(name)), None)
+
+
 def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | None:
     usual = _named(frame, GOLD_NAMES)
     others = [column for column in reversed(frame.columns) if column not in usual]
@@ -344,11 +421,11 @@ def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | 
             continue
         if labels and set(map(composed, values)) <= set(map(composed, labels)):
             return column
-        if not labels and 1 < len(values) <= min(MOST_LABELS, frame.height // 2):
+        if not labels and 1 < len(values) <= _most_labels(frame.height):
             return column
     own = set(map(composed, labels))
     wrong = next((value for column in usual for value in _values(frame, column) if composed(value) not in own), None)
     if labels and wrong is not None:
-        msg = f"--labels: column '{usual[0]}' also holds {wrong[:80]!r}{nearest(wrong, labels)}"
+        msg = f"--labels: column {_name(usual[0])} also holds {wrong[:80]!r}{nearest(wrong, labels)}"
         raise UsageError(msg)
     return None

@@ -120,11 +120,12 @@ def init(
 def _written_for(folder: Path, request: TaskRequest) -> tuple[list[Path], tuple[str, ...], str]:
     from promptaudit.cards.new_cards import NAME, Endpoint, Ids, name_taken, scaffold_for
     from promptaudit.cards.new_task import converse, task_of
+    from promptaudit.system.display.progress import visible
 
     progress = state.progress()
     name = request.name or NAME
     if progress.can_ask:
-        while request.name is None and (taken := name_taken(folder, name)) is not None:
+        while request.name is None and (taken := name_taken(folder, name, request.data)) is not None:
             progress.say(taken)
             name = progress.ask("a name for the audit", request.data.stem)
         request = converse(request, progress.ask, progress.say, Ids(name).task_file)
@@ -132,7 +133,8 @@ def _written_for(folder: Path, request: TaskRequest) -> tuple[list[Path], tuple[
     columns, prompt = task_of(request, Ids(name).task_file, choose)
     endpoint = None if request.url is None or request.model is None else Endpoint(url=request.url, model=request.model)
     written, remarks = scaffold_for(folder, request.data, columns, prompt, endpoint, name)
-    return written, (f"{request.data.name}: {columns.sentence}", *columns.notes, *prompt.lines, *remarks), name
+    lines = (f"{request.data.name}: {columns.sentence}", *columns.notes, *prompt.lines, *remarks)
+    return written, tuple(map(visible, lines)), name
 
 
 def _next_step(folder: Path, name: str) -> str:
