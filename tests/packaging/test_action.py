@@ -65,6 +65,10 @@ class Repository:
         return self.tools / "summary.md"
 
     @property
+    def temp(self) -> Path:
+        return self.tools / "temp"
+
+    @property
     def output(self) -> Path:
         return self.tools / "output"
 
@@ -87,7 +91,7 @@ class Repository:
                 PATH=path,
                 GITHUB_STEP_SUMMARY=str(self.summary),
                 GITHUB_OUTPUT=str(self.output),
-                RUNNER_TEMP=str(self.tools),
+                RUNNER_TEMP=str(self.temp),
                 CALLS=str(self.tools / "calls"),
                 **(given | variables),
             ),
@@ -102,7 +106,7 @@ class Repository:
 def repository(tmp_path: Path) -> Repository:
     """The request gives each label the other one's description."""
     made = Repository(tmp_path / "clone", tmp_path / "tools")
-    made.tools.mkdir()
+    made.temp.mkdir(parents=True)
     (made.tools / "gh").write_text(RECORDER)
     (made.tools / "gh").chmod(0o755)
     for name in ("audits", "tasks"):
@@ -156,11 +160,11 @@ def test_what_is_worse_fails_and_what_is_not_known_does_not(
     done = repository.step("compare", BASE="b", TRIED=str(tried), COMPARED=str(compared))
     assert done.returncode == code, done.stderr
     pairs = {0: ["t::detail t::detail+tried", "t::simple t::simple+tried"], 2: ["b mine"]}.get(tried, [])
-    part = repository.tools / "promptaudit/part.md"
+    part = repository.temp / "promptaudit/part.md"
     calls = [f"compare {pair} --no-worse all --markdown {part}" for pair in pairs]
     called = (repository.tools / "calls").read_text().splitlines()
     assert called == ["validate mine", "run mine --json", "try b --edited --on all --json", *calls]
-    assert (repository.tools / "promptaudit/comment.md").read_text() == "said\n" * len(pairs)
+    assert (repository.temp / "promptaudit/comment.md").read_text() == "said\n" * len(pairs)
     assert repository.summary.read_text() == "said\n" * len(pairs)
 
 
@@ -199,4 +203,4 @@ def test_a_worse_prompt_is_asked_beside_the_bases_and_fails_with_three_answers_t
     compared = repository.step("compare", BASE=base)
     assert compared.returncode == 0, compared.stderr
     assert "::notice::not one edited prompt" in compared.stdout
-    assert (repository.tools / "promptaudit/comment.md").read_text().startswith("### `Unconfirmed: ")
+    assert (repository.temp / "promptaudit/comment.md").read_text().startswith("### `Unconfirmed: ")
