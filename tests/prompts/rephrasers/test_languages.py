@@ -233,6 +233,8 @@ def test_the_reader_is_addressed_as_the_instruction_does() -> None:
         ("Compare Los Angeles and Las Vegas.", "English"),
         ("Decide pro / con / neutral.", "English"),
         ("Verifica la fecha.", "Spanish"),
+        ("Compare los dos textos.", "Spanish"),
+        ("Indique le thème.", "French"),
         ("Identifica la emoción.", "Spanish"),
         ("Determina el tono.", "Spanish"),
         ("Analyse: Ist der Text ironisch?", "German"),

@@ -43,10 +43,10 @@ _COMMON = {
     ils je la le les leur leurs mais merci ne nous ou où par pas peu phrase plus pour qu que quel quelle quelles quels
     qui réponse sa sans selon sentiment ses si son sont sous sur texte tu un une veuillez vos votre vous était
     être""",
-    "Spanish": """al algo cada categoría cliente como con correo cuál cuáles de del desde donde el ella en entre es
-    esta estas este estos está están etiqueta etiquetas favor fecha frase ha hay idioma la las le lo los mensaje muy
+    "Spanish": """al algo cada categoría cliente como con correo cuál cuáles de del desde donde dos el ella en entre es
+    esta estas este estos está están etiqueta etiquetas favor fecha frase ha hay idioma la las lo los mensaje muy
     más ni nombre nombres palabra palabras para pero por pregunta que queja qué respuesta se según ser si siguiente
-    siguientes sin sobre son su sus sí también te texto tu tus un una unos usted ya""",
+    siguientes sin sobre son su sus sí también te texto textos tu tus un una unos usted ya""",
     "Catalan": """al amb aquest aquesta categoria client de decideix del dels el els en és la les missatge o per
     positiu pregunta què que respon resposta ressenya segons següent si són text un una""",
     "Portuguese": """ao aos as avalie cada categoria classifique cliente com como da das de do dos duas ela ele em
