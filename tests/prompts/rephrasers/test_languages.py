@@ -109,6 +109,63 @@ def test_thirty_distinct_wordings_and_no_english(instruction: str, temperature: 
     assert {language_of(wording) for wording in wordings} == {language_of(instruction)}
 
 
+@pytest.mark.parametrize(
+    ("instruction", "wording", "wrong"),
+    [
+        (
+            "Klassifiziere den Text bzw. die Nachricht nach Thema.",
+            "Du sollst den Text bzw. die Nachricht nach Thema klassifizieren.",
+            "bzw klass",
+        ),
+        (
+            "Klassifiziere die Nachricht nach Themen wie z. B. Sport.",
+            "Du sollst die Nachricht nach Themen wie z. B. Sport klassifizieren.",
+            "z klass",
+        ),
+        (
+            "Classe le message par thème, p. ex. facture.",
+            "Classe le message par thème, p. ex. facture, s'il te plaît.",
+            "p, s'il te",
+        ),
+        (
+            "Clasifica el mensaje por tema, p. ej. factura.",
+            "Clasifica el mensaje por tema, p. ej. factura, por favor.",
+            "p, por favor",
+        ),
+        ("Clasifica la opinión del Sr. Pérez.", "Hay que clasificar la opinión del Sr. Pérez.", "Sr, por favor"),
+        (
+            "Klassifiziere den Text\nAntworte mit einem Wort",
+            "Kategorisiere den Text\nAntworte mit einem Wort",
+            "klassifizieren",
+        ),
+        ("Sage das Thema voraus.", "Sage bitte das Thema voraus.", "sagen"),
+        ("Schreibe den Satz um.", "Schreibe bitte den Satz um.", "schreiben"),
+        ("Lies den Text durch.", "Lies bitte den Text durch.", "durch lesen"),
+        ("Entscheide dich für eine Kategorie.", "Bitte entscheide dich für eine Kategorie.", "entscheiden"),
+        ("Entscheiden Sie sich für ja.", "Bitte entscheiden Sie sich für ja.", "zu entscheiden"),
+        (
+            "Détermine le sentiment, renvoie du JSON.",
+            "S'il te plaît, détermine le sentiment, renvoie du JSON.",
+            "déterminer",
+        ),
+        (
+            "Choisis un thème; ne justifie pas ton choix.",
+            "S'il te plaît, choisis un thème; ne justifie pas ton choix.",
+            "choisir",
+        ),
+        ("Elige un tema, devuelve JSON.", "Por favor, elige un tema, devuelve JSON.", "elegir"),
+        ("Bewerte den Aufsatz der Klasse 5.", "Beurteile den Aufsatz der Klasse 5.", "Kategorie"),
+        ("Klassifiziere die Nachrichten.", "Kategorisiere die Nachrichten.", "Mitteilung"),
+        ("Identifie si le texte est ironique.", "Il faut identifier si le texte est ironique.", "repère"),
+        ("Évaluer le ton du message.", "Il faut évaluer le ton du message.", "Tu "),
+    ],
+)
+def test_meaning_and_grammar_stay(instruction: str, wording: str, wrong: str) -> None:
+    wordings = reword(instruction, 150)
+    assert wording in wordings
+    assert not [each for each in wordings if wrong.casefold() in each.casefold()]
+
+
 def test_the_reader_is_addressed_as_the_instruction_does() -> None:
     formal = " ".join(reword("Bewerten Sie die Beschwerde.", 200, 3))
     assert " Sie " in formal
@@ -135,6 +192,53 @@ def test_the_reader_is_addressed_as_the_instruction_does() -> None:
         ("Bepaal of de recensie positief is en geef het antwoord.", "Dutch"),
         ("Определи тональность отзыва.", "Cyrillic script"),
         ("分类这句话的情感。", "Chinese or Japanese"),
+        ("Indica la categoria del testo.", "Italian"),
+        ("Verifica se la risposta è corretta.", "Italian"),
+        ("Indique se o texto é positivo ou negativo.", "Portuguese"),
+        ("Identifica il sentimento.", "Italian"),
+        ("Determina il tono del messaggio.", "Italian"),
+        ("Compara le due risposte.", "Italian"),
+        ("Responda com a categoria.", "Portuguese"),
+        ("Resuma o texto.", "Spanish or Portuguese"),
+        ("Indica la categoria del text.", "Italian"),
+        ("Tu es un classificateur.", "French"),
+        ("Ist der Text ironisch?", "German"),
+        ("Lies dir den Text durch.", "German"),
+        ("Analyse le sentiment.", "French"),
+        ("Resume el texto.", "Spanish"),
+        ("Determine la polaridad.", "Spanish"),
+        ("Text klassifizieren: positiv, negativ", "German"),
+        ("Sentiment du texte ?", "French"),
+        ("Decide si es positivo.", "Spanish"),
+        ("Stimmung des Textes?", "German"),
+        ("Welche Kategorie passt?", "German"),
+        ("Return ISO codes: de, es, da, la, le, no.", "English"),
+        ("Choose ser or estar. Options: es, está, son, están, ser", "English"),
+        ("Detect PII: nome, cognome, data di nascita, codice fiscale del cliente", "English"),
+        ("Fill the gap with der, die, das, den, dem or des.", "English"),
+        ("Classify restaurant: Le Bernardin, La Grenouille, Les Halles, Chez Panisse", "English"),
+        ("Recommend wine: Château de la Tour, Domaine des Baumards, Clos du Val", "English"),
+        ("Extract fields: nom du client, date de la facture, total", "English"),
+        (
+            (
+                "Is the translation right? English: the cat is on the table. "
+                "French: le chat est sur la table et il est dans la maison avec les enfants."
+            ),
+            "English",
+        ),
+        ("Classify legal clauses: de facto, de jure, per se", "English"),
+        ("Find medication dosing: q.d., b.i.d., per os, per rectum, ad lib, in vitro, in vivo, et al.", "English"),
+        ("Classify: Le Bernardin, La Grenouille, Les Halles, Chez Panisse", "English"),
+        ("Label: Gib die Stimmung an.", "German"),
+        ("Compare Los Angeles and Las Vegas.", "English"),
+        ("Decide pro / con / neutral.", "English"),
+        ("Verifica la fecha.", "Spanish"),
+        ("Compare los dos textos.", "Spanish"),
+        ("Indique le thème.", "French"),
+        ("Identifica la emoción.", "Spanish"),
+        ("Determina el tono.", "Spanish"),
+        ("Analyse: Ist der Text ironisch?", "German"),
+        ("Klassifiziere das Review.", "German"),
     ],
 )
 def test_a_language_is_known_by_its_common_words_or_its_letters(text: str, language: str | None) -> None:

@@ -11,7 +11,6 @@ from promptaudit.prompts.rephrasers.edits import (
     GENTLE_FRAME,
     LIGHT,
     QUESTION_FRAME,
-    SENTENCE_END,
     SWAP,
     Draws,
     allowed,
@@ -26,6 +25,16 @@ _SLOT = re.compile(r"\{(\w+)\}")
 _BESIDE = re.compile(r"[,:;()–\"„“»«]")
 _CLAUSE_HEAD = r"(?:^|(?<=\bund )|(?<=\bet )|(?<=\bpuis )|(?<=\by )|(?<=\bbitte )|(?<=\bplaît, )|(?<=\bfavor, ))"
 _LEAD = re.compile(r"(?:bitte|s['\u2019]il (?:vous|te) plaît,|por favor,|veuillez) ", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"((?<=[.!?])\s+|\s*\n\s*)")
+_ABBREVIATION = re.compile(
+    r"\b(?:(?:bzw|ca|cf|d\.\s?h|Dra?|evtl|ggf|inkl|M|Nr|p\.\s?e[jx]|S(?:ra?|t)|u\.\s?a|vgl|z\.\s?B)\.\s+"
+    r"|(?:etc|usw)\.\s+(?=[a-zà-ÿ]))"
+)
+_NO_END = {".": "\ue000p\ue001", " ": "\ue000s\ue001", "\n": "\ue000n\ue001"}  # letters, where masks have numbers
+_PARTICLE = re.compile(r" (?:durch|um|vor|voraus|auf|aus|ab|nach|mit|ein|an|zu|her|hin|weg)$")
+_REFLEXIVE = re.compile(r" (?:bitte )?(?:dich|dir|sich)\b")
+_NO_SECOND_REQUEST = re.compile(r"(?:[^,;]|, (?:(?:sans|sin|selon|según|parmi|entre|si|que)\b|\ue000))*")
+_BEFORE_NO_QUESTION = frozenset({"repérer"})
 _TO_VOWEL = re.compile(r"[aeiouâéèêîô]")
 
 N_BEFORE_QUESTIONS = 3
@@ -43,22 +52,35 @@ class _Request:
 
 def reword_by(words: LanguagePhrases, text: str, strength: float, draws: Draws, taboo: frozenset[str]) -> str:
     """Rewords the text once at a strength, as `edits.reword` does in English."""
-    pieces = SENTENCE_END.split(text)
-    sentences, gaps = pieces[::2], pieces[1::2]
+    text = _ABBREVIATION.sub(_unending, text)
+    pieces = _SENTENCE_END.split(text)
+    sentences, gaps = pieces[::2], [*pieces[1::2], ""]
     requests = [_request(words, sentence) for sentence in sentences]
     address: Address = next((request.address for request in requests if request is not None), "nobody")
     if address == "nobody":
         address = _address(words, text)
     sentences = [_swapped(words, sentence, strength, draws, taboo) for sentence in sentences]
     place = next((place for place, request in enumerate(requests) if request is not None), None)
-    if place is not None:
+    if place is not None and not _is_open(sentences[place], gaps[place]):
         sentences[place] = _framed(words, sentences[place], address, strength, draws, taboo)
-    elif sentences[-1].endswith("?") and draws.happens(QUESTION_FRAME, strength):
+    elif place is None and sentences[-1].endswith("?") and draws.happens(QUESTION_FRAME, strength):
         sentences[-1] = allowed(draws, words.question_frames, taboo).format(ask=sentences[-1])
     openings = _for(words.openings, address) if place is not None else words.openings["nobody"][:N_BEFORE_QUESTIONS]
-    whole = "".join(sentence + gap for sentence, gap in zip(sentences, [*gaps, ""], strict=True))
+    whole = "".join(sentence + gap for sentence, gap in zip(sentences, gaps, strict=True))
+    for plain, mark in _NO_END.items():
+        whole = whole.replace(mark, plain)
     around = (openings, _for(words.roles, address), _for(words.closings, address))
     return surrounded(whole, strength, draws, taboo, around)
+
+
+def _unending(abbreviation: re.Match[str]) -> str:
+    return "".join(_NO_END.get(character, character) for character in abbreviation[0])
+
+
+def _is_open(sentence: str, gap: str) -> bool:
+    # without a mark, and continued on the next line or behind a colon
+    is_continued = re.fullmatch(r"[^\n]*\n[^\n]*", gap) is not None
+    return sentence.endswith(":") or (is_continued and not sentence.endswith((".", "!", "?")))
 
 
 def _address(words: LanguagePhrases, text: str) -> Address:
@@ -108,7 +130,8 @@ def _swapped(words: LanguagePhrases, sentence: str, strength: float, draws: Draw
             for address, form in verb.forms().items():
                 if form.casefold() == match[0].casefold() and not done and not verb.particle:
                     asks = re.match(rf",? (?:{words.asks})\b", sentence[match.end() :])
-                    names = (*verb.others, *(verb.before_question if asks else ()))
+                    names = (*verb.others, *verb.before_question) if asks else verb.others
+                    names = tuple(name for name in names if not asks or name not in _BEFORE_NO_QUESTION)
                     options = tuple(words.verbs[name].forms()[address] for name in names)
                     done = bool(options)
                     return put(match, options) if options else match[0]
@@ -151,7 +174,8 @@ def _infinitive(words: LanguagePhrases, request: _Request) -> tuple[str, str] | 
     # bare, and after "zu" or "de"; None where the sentence may hold more than one request
     verb, rest = request.verb, request.rest
     is_more = any(word.casefold() in words.requests for word in re.findall(r"\w+", rest))
-    if is_more or re.search(words.joins, rest):
+    is_unclear = _REFLEXIVE.match(rest) if words.has_verb_last else not _NO_SECOND_REQUEST.fullmatch(rest)
+    if is_more or is_unclear or re.search(words.joins, rest):
         return None
     if not words.has_verb_last:
         de = "d'" if _TO_VOWEL.match(verb.infinitive) else "de "
@@ -165,6 +189,6 @@ def _infinitive(words: LanguagePhrases, request: _Request) -> tuple[str, str] | 
     if asks is not None:
         return f"{verb.infinitive}, {rest[asks.end() :]}", f"{with_zu}, {rest[asks.end() :]}"
     rest = re.sub(rf" {verb.particle}$", "", rest) if verb.particle else rest
-    if _BESIDE.search(rest) or not rest:
+    if _BESIDE.search(rest) or not rest or _PARTICLE.search(rest):
         return None
     return f"{rest[1:]} {verb.infinitive}", f"{rest[1:]} {with_zu}"

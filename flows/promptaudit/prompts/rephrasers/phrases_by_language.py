@@ -197,10 +197,10 @@ BY_LANGUAGE: Mapping[str, LanguagePhrases] = {
             (r"\banhand (?=de[rs]\b|von\b|(?:ihre|seine|eine|diese)[rs]\b)", ("auf der Grundlage ",)),
             (r"\bauf der Grundlage (?=de[rs]\b|von\b|(?:ihre|seine|eine|diese)[rs]\b)", ("anhand ",)),
             (r"\bgemäß (?=de[rm]\b|(?:ihre|seine|eine|diese)[rm]\b)", ("entsprechend ",)),
-            (r"\bKategorie(n?)\b", (r"Klasse\1",)),
-            (r"\bKlasse(n?)\b", (r"Kategorie\1",)),
-            (r"\bNachricht(en)?\b", (r"Mitteilung\1",)),
-            (r"\bMitteilung(en)?\b", (r"Nachricht\1",)),
+            (r"\bKategorie(n?)\b(?! [\d\ue000])", (r"Klasse\1",)),
+            (r"\bKlasse(n?)\b(?! [\d\ue000])", (r"Kategorie\1",)),
+            (r"\bNachricht\b", ("Mitteilung",)),
+            (r"\bMitteilung\b", ("Nachricht",)),
         ),
         asks="ob|was|wer|wen|wem|wie|wo|wann|warum|welche[mnrs]?|zu welche[mnr]|in welche[mnr]|dass",
         joins=r" (?:und|oder|sowie) (?!de[rnms] |die |das |eine?[nmrs]? |ihre?[nmrs]? |seine?[nmrs]? |\ue000)",
@@ -288,7 +288,7 @@ BY_LANGUAGE: Mapping[str, LanguagePhrases] = {
         asks="si|s['\u2019]ils?|(?:à )?quel(?:le)?s?|qui|comment|où|quand|pourquoi|combien|(?:ce )?qu(?:e|i|['\u2019])",
         joins=r" (?:et|ou|puis) (?!l[ae] |les |l['\u2019]|une? |des? |du |d['\u2019]|en |s[aeo]n? |ses |\ue000)",
         is_formal=r"(?i:\b(?:vous|votre|vos|veuillez)\b|\w{2}ez\b)",
-        is_familiar=r"(?i:\b(?:tu|te|toi|ton|ta|tes)\b)",
+        is_familiar=r"(?i:\b(?:tu|te|toi|ta|tes)\b)",
         frames={
             "nobody": (
                 "Il s'agit {to}.",
