@@ -82,7 +82,7 @@ MOST = {
     "nightly": (1579, 13),
     "page flows": (1228, 14),
     "plan": (1617, 13),
-    "prompts": (2672, 34),
+    "prompts": (2741, 34),
     "python": (883, 7),
     "query": (1963, 24),
     "registry": (4313, 36),
