@@ -72,7 +72,7 @@ MOST = {
     "cards": (2975, 27),
     "cli": (1408, 10),
     "engines": (4008, 64),
-    "evidence": (1720, 19),
+    "evidence": (1723, 19),
     "exchange": (4964, 41),
     "flows/promptaudit": (48, 1),
     "gate": (2028, 16),

@@ -30,7 +30,10 @@ def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
     lines = [f"sound: {', '.join(sound) or 'neither the warehouse nor a copy of it'}"]
     log = own.with_name(own.name + ".wal")
     at, to = _named(own), _named(copy)
-    if OWN in bad and COPY in sound:
+    of_own = [each for each in damaged if each.where == OWN]
+    if of_own and all(each.kind != "broken" and each.what.startswith(("marts.", "view ")) for each in of_own):
+        lines.append(f"restore {OWN}: promptaudit rebuild")  # of the landed rows, which are sound; it publishes too
+    elif OWN in bad and COPY in sound:
         moved = f" && mv {_named(log)} {_named(log)}.damaged" if log.exists() else ""
         lines.append(f"restore {OWN}: mv {at} {at}.damaged{moved} && cp -p {to} {at} (what landed since is lost)")
     elif COPY in bad and OWN in sound:
