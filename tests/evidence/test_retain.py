@@ -82,8 +82,9 @@ def warehouse(tmp_path: Path) -> Path:
 @pytest.fixture
 def older(warehouse: Path) -> str:
     """The first of two nights."""
+    older = land_night(warehouse, 0)
     land_night(warehouse, 1)
-    return land_night(warehouse, 0)
+    return older
 
 
 def test_all_but_the_newest_nights_move_to_the_archive(warehouse: Path) -> None:

@@ -289,7 +289,8 @@ def test_a_copy_that_lacks_a_table_is_refused(ordinary: Reported, tmp_path: Path
 def test_a_run_that_is_not_complete_is_shown_with_the_nights_before_it(ordinary: Reported, tmp_path: Path) -> None:
     unfinished = (
         "insert into marts.dim_audit_runs by name select * replace ('open' as audit_run_id, 'running' as state, "
-        f"started_at + interval 1 day as started_at) from marts.dim_audit_runs where audit_run_id = '{ordinary.audit_run_id}'"
+        "started_at + interval 1 day as started_at, run_index + 1 as run_index) "
+        f"from marts.dim_audit_runs where audit_run_id = '{ordinary.audit_run_id}'"
     )
     warehouse = published_without(ordinary, tmp_path / "open", unfinished)
     with warehouse.published.connect() as con:

@@ -124,7 +124,7 @@ def test_the_example_of_a_bad_night_is_the_flip_that_its_comparison_tells(
     )
     warehouse = Warehouse(path)
     example = summary_of(warehouse, runs[1]).example
-    flip = gather_comparison(warehouse, run_comparison(warehouse, "comparison 1")).example
+    flip = gather_comparison(warehouse, run_comparison(warehouse, "comparison 1")).examples[0]
     assert example is not None
     assert flip is not None
     assert (example.model_id, example.sample_id) == (flip.model_id, flip.sample_id)

@@ -181,7 +181,7 @@ def warehouse_of(folder: Path, said: Sequence[tuple[str, str, str, str | None]],
             for name, sample, variant, completion in said
         ],
     }
-    for run_id in (RUN, OTHER_RUN):
+    for run_id in (OTHER_RUN, RUN):  # as they land: the other one is older
         rows = {name: [{**row, "audit_run_id": run_id} for row in of] for name, of in tables.items()}
         if run_id == OTHER_RUN:
             rows["audit_runs"][0]["started_at"] = now().replace(year=2020)

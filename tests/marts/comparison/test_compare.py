@@ -177,7 +177,7 @@ def test_another_label_set_is_not_comparable_and_says_so(folder: Path) -> None:
 
 def test_what_came_out_is_told_though_its_page_cannot_be_written(folder: Path) -> None:
     earlier = promptaudit(folder, "compare", "latest~1")
-    failing = "promptaudit.report.comparison_page.page.write_if_possible"
+    failing = "promptaudit.report.complete.write_if_possible"
     with mock.patch(failing, side_effect=WarehouseError("no room is left")):
         ended = promptaudit(folder, "compare", "latest~1")
     assert ended.code == 2
