@@ -295,7 +295,7 @@ def test_a_run_that_is_not_complete_is_shown_with_the_nights_before_it(ordinary:
     warehouse = published_without(ordinary, tmp_path / "open", unfinished)
     with warehouse.published.connect() as con:
         nights = con.execute(sql("query.history", "nights"), {"run": "open", "most": 9}).fetchall()
-    assert [run for run, _ in nights] == [ordinary.audit_run_id]
+    assert [run for run, *_ in nights] == [ordinary.audit_run_id]
 
 
 def test_the_verdict_of_the_gate_comes_first_and_its_names_are_text(hostile: Reported, tmp_path: Path) -> None:
