@@ -57,15 +57,16 @@ ROOT = Path(__file__).parents[2]
 # guide/scoring.md).
 # marts, report, audit, evidence and warehouse, and a raw table, for the journal of publications, the check of every block, and
 # what `verify` says restores (page: guide/evidence.md; readers: who is on call, and a reviewer).
-# SQL, YAML dbt and system for `run_index` and one clock, by which no order goes by a clock that was ahead.
+# SQL, YAML dbt and system for `run_index` and one clock, by which no order goes by a clock that was ahead, and no state of a
+# later run that an earlier build left.
 # Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (258, 16),
     "SQL dbt/macros": (556, 38),
-    "SQL dbt/models": (10718, 154),
+    "SQL dbt/models": (10720, 154),
     "SQL flows": (4114, 190),
-    "YAML dbt": (9800, 157),
+    "YAML dbt": (9804, 157),
     "YAML models_registry": (1751, 85),
     "ask": (3276, 32),
     "audit": (1735, 15),

@@ -39,7 +39,8 @@ BAD = (6, 7)  # of the ten nights, counted from 0
 SATURDAY = 5
 NOISE = 0.02  # of the answers differ each night, as a model's at a temperature do
 INCIDENT = Fault(lose=6)
-ANSWERS = "select prediction_id, sample_id, prompt_variant_id, true as is_right from raw.predictions order by all"
+# in an order that no run's id moves, so that the two weeks are the same whenever they are played
+ANSWERS = "select prediction_id, sample_id, prompt_variant_id, true as is_right from raw.predictions order by 2, 3, 1"
 
 
 def demonstrate(

@@ -15,6 +15,7 @@ used as (
         strategy,
         plan,
         night as tonight,
+        run_index,
         unnest(list_distinct(list_concat(
             list_concat(memory.normal, if(pinned_night is null, [], [pinned_night])),
             list_concat(memory.good, list_slice(memory.alarm_nights, -{{ most_normal_nights() }}, -1)),
@@ -45,6 +46,8 @@ final as (
         ) as is_tested
     from used
     inner join nights using (audit_id, model_id, task_id, strategy, plan, night)
+    -- a later run that was derived before may still be counted as another night
+    where nights.run_index < used.run_index
     union all
     select
         audit_run_id,
