@@ -38,5 +38,14 @@ def of_run(table: str, audit_run_id: str) -> Selection:
 
 def of_file(path: Path) -> Selection:
     """Selects the rows of one Parquet file. Its name is no pattern, and the folders it lies in are no columns."""
-    name = re.sub(r"([*?\[])", r"[\1]", str(path))
-    return Selection(relation="read_parquet($file, hive_partitioning = false)", file=name)
+    return Selection(relation="read_parquet($file, hive_partitioning = false)", file=_unpatterned(path))
+
+
+def of_files(mart: Path, audit_run_id: str | None = None) -> Selection:
+    """Selects the rows of a mart's Parquet files, of all runs or of one; column `filename` says whose a row is."""
+    relation = "read_parquet($file, hive_partitioning = false, filename = true)"
+    return Selection(relation=relation, file=f"{_unpatterned(mart)}/audit_run_id={audit_run_id or '*'}/data.parquet")
+
+
+def _unpatterned(path: Path) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", str(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from promptaudit.marts.digests import NO_ROWS, table_sha256
 from promptaudit.marts.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection
-from promptaudit.warehouse.selection import Selection, of_file
+from promptaudit.warehouse.selection import Selection, of_file, of_files
+
+Sums = dict[str, tuple[int, str]]
+"""Number of rows and sha256, by what the rows were grouped by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,7 @@ class Place:
             rows = Selection(relation=f'marts."{mart}"')
             of_one = rows if self.only is None else replace(rows, column=self.marts.get(mart), value=self.only)
             return of_one if mart in self.marts else None
-        path = self.folder / mart / f"audit_run_id={run}" / "data.parquet"
+        path = self._file(mart, run)
         return of_file(path) if path.is_file() else None
 
     def rows(self, mart: str, run: str, comparison: str | None = None) -> Selection | None:
@@ -81,13 +85,29 @@ class Place:
         source = self.source(mart, run)
         if source is None:
             return NO_ROWS
-        of_file = "''" if self.folder is not None else self.marts[mart]
-        by = of_file if comparison is None else OF_COMPARISONS
-        sums = self._once((by, columns), source, lambda: table_sha256(self.con, source, columns, by))
-        found: tuple[int, str] = sums.get(comparison or ("" if self.folder is not None else run), NO_ROWS)
-        return found
+        if self.folder is None:
+            by = self.marts[mart] if comparison is None else OF_COMPARISONS
+            return self._sums(source, columns, by).get(comparison or run, NO_ROWS)
+        by = "filename" if comparison is None else f"concat_ws(' ', filename, {OF_COMPARISONS})"
+        name = f"{self._file(mart, run)}" if comparison is None else f"{self._file(mart, run)} {comparison}"
+        # the files of all runs take as long as two of them; if one is broken or has other columns, each by itself
+        of_all = self._once((by, columns), mart, lambda: self._of_all_files(mart, columns, by))
+        sums = self._sums(of_files(self.folder / mart, run), columns, by) if of_all is None else of_all
+        return sums.get(name, NO_ROWS)
 
-    def _once(self, what: object, source: Selection, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it reads
+    def _file(self, mart: str, run: str) -> Path:
+        return Path(str(self.folder), mart, f"audit_run_id={run}", "data.parquet")
+
+    def _of_all_files(self, mart: str, columns: tuple[str, ...], by: str) -> Sums | None:
+        with suppress(Exception):  # whatever its library likes
+            return table_sha256(self.con, of_files(Path(str(self.folder), mart), self.only), columns, by)
+        return None
+
+    def _sums(self, source: Selection, columns: tuple[str, ...], by: str) -> Sums:
+        sums: Sums = self._once((by, columns), source, lambda: table_sha256(self.con, source, columns, by))
+        return sums
+
+    def _once(self, what: object, source: object, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - what it reads
         if (what, source) not in self._known:
             self._known[what, source] = read()
         return self._known[what, source]
