@@ -39,7 +39,7 @@ def rebuild_runs(
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="a rebuild"):
         start(DBT, warehouse.places.file.name)
-        make_ready(warehouse, progress, settings.spool)
+        make_ready(warehouse, progress, settings)
         rows = warehouse.read("select audit_run_id, state from raw.audit_runs order by run_index")
         runs = [row["audit_run_id"] for row in rows if row["state"] == "complete"]
         is_open = [

@@ -36,6 +36,7 @@ from promptaudit.lineage.openlineage.emit import following
 from promptaudit.marts.not_derived import EXIT_CODE, NotDerived, lines_of, not_derived
 from promptaudit.marts.publication import left_open
 from promptaudit.marts.publish import is_published
+from promptaudit.marts.signature import sign
 from promptaudit.plan.budget import budget_of
 from promptaudit.plan.design import Design, design_audit
 from promptaudit.plan.grid import pilot_design
@@ -129,7 +130,7 @@ def run_audit(
     warehouse = Warehouse(settings.warehouse)
     with guarded(), SERVERS.kept(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
         with warehouse.kept_open():
-            make_ready(warehouse, progress, settings.spool)
+            make_ready(warehouse, progress, settings)
             found = _same_run(warehouse, design, options)
             if found is None:
                 is_given = options.prompts is not None and not rewords_templates(design)
@@ -239,15 +240,18 @@ def nothing_done(
     return result_of(run, audit_id, headline, Outcome(notes=tuple(notes), report=page, not_derived=missing))
 
 
-def make_ready(warehouse: Warehouse, progress: Progress, spool: str | None = None) -> None:
+def make_ready(warehouse: Warehouse, progress: Progress, settings: Settings) -> None:
     """Migrates the warehouse to this version, closes and completes what an earlier process left, and lands its answers.
 
     An import that is still running was killed, since importing holds the warehouse; the same import again derives it.
+    Raises UsageError if seals are to be signed with a key that signs nothing.
     """
+    if settings.sign_key is not None:
+        sign("", settings.sign_key)
     warehouse.apply_schema()
     close_abandoned(warehouse, "import")
     complete(warehouse, progress)
-    n_rows = land_left(warehouse, spool, progress.say)
+    n_rows = land_left(warehouse, settings.spool, progress.say)
     if n_rows:
         progress.say(f"landed {n_rows} rows that an interrupted run had kept")
 

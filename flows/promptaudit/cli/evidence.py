@@ -28,6 +28,13 @@ def verify(
         str | None,
         typer.Option(help="Compare with this seal, which was kept elsewhere; at least 12 of its digits are needed."),
     ] = None,
+    signers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Require the signature of somebody in this file of allowed signers, as ssh-keygen and git read it.",
+        ),
+    ] = None,
 ) -> int:
     """Compare the warehouse and its copies with the seals.
 
@@ -39,7 +46,7 @@ def verify(
     if what is not None and Path(what).is_dir():
         from promptaudit.exchange.citation.verify_folder import verify_folder
 
-        cited = verify_folder(Path(what), seal=seal)
+        cited = verify_folder(Path(what), seal=seal, signers=signers)
         show(cited, cited.lines())
         return cited.exit_code
     is_ours = os.access(settings.warehouse.parent, os.W_OK)  # a copy on a medium that nobody writes needs no lock
@@ -47,9 +54,11 @@ def verify(
         Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say) if is_ours else contextlib.nullcontext()
     ):
         if what is not None and Path(what).suffix == ".html":
-            result = verify_report(Warehouse(settings.warehouse), Path(what), seal=seal)
+            result = verify_report(Warehouse(settings.warehouse), Path(what), seal=seal, signers=signers)
         else:
-            result = verify_with_pages(Warehouse(settings.warehouse), what, seal=seal, say=progress.say)
+            result = verify_with_pages(
+                Warehouse(settings.warehouse), what, seal=seal, signers=signers, say=progress.say
+            )
     show(result, result.lines())
     return result.exit_code
 
@@ -91,7 +100,7 @@ def erase(
 
     settings, progress = state.settings(), state.progress()
     with guarded(), Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.say):
-        make_ready(Warehouse(settings.warehouse), progress, settings.spool)
+        make_ready(Warehouse(settings.warehouse), progress, settings)
         erasure = erase_sample(Warehouse(settings.warehouse), sample, task, reason, settings.spool, progress.say)
     show(erasure, erasure.lines())
 

@@ -2,7 +2,8 @@
 
 A seal is made when a run is published. It covers the rows landed since the run's last seal, so that the contents of an
 earlier seal can still be checked. Anyone who can write the warehouse could make the whole chain again. A copy of a seal
-kept elsewhere (the report and the message print it) proves more than the order.
+kept elsewhere (the report and the message print it) proves more than the order, and so does the signature of somebody
+whose key is not theirs.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from promptaudit.marts.digests import (
     unpacked,
 )
 from promptaudit.marts.manifest import made_by
+from promptaudit.marts.signature import sign
 from promptaudit.system.clock import now
 from promptaudit.system.keys import as_json, sha256_of
+from promptaudit.system.settings import Settings
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.figure_names import grains
 from promptaudit.warehouse.insert import insert_new
@@ -145,6 +148,14 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
         {"run": audit_run_id},
     ).fetchall()
     return [Seal(**dict(zip(Seal.__slots__, row, strict=True))) for row in rows]
+
+
+def signatures(con: Connection) -> dict[int, str]:
+    """Maps the index of each signed seal to its signature."""
+    has_column = "select 1 from information_schema.columns where table_name = 'seals' and column_name = 'signature'"
+    if not con.execute(has_column).fetchall():  # an earlier version signed none
+        return {}
+    return dict(con.execute("select seal_index, signature from raw.seals where signature is not null").fetchall())
 
 
 def has_seals(con: Connection) -> bool:
@@ -314,7 +325,8 @@ def _seal(
         seal="",
         sealed_at=now(),
     )
-    row = {**asdict(seal), "seal": seal_of(seal)}
+    own, key = seal_of(seal), Settings().sign_key
+    row = {**asdict(seal), "seal": own, "signature": None if key is None else sign(own, key)}
     insert_new(con, "seals", frame_of("seals", [row]))
     rows = [
         {"audit_run_id": run, "seal_index": index + 1, "table_name": table, "digests": content}

@@ -271,13 +271,15 @@ def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
     return warehouse.inspect() if warehouse.places.file.is_file() else warehouse.published.inspect()
 
 
-def verify_report(warehouse: Warehouse, path: Path, *, seal: str | None = None) -> VerifyResult:
+def verify_report(
+    warehouse: Warehouse, path: Path, *, seal: str | None = None, signers: Path | None = None
+) -> VerifyResult:
     """Verifies a report's file: its page or the figures on it, then the seals of the run that it is about.
 
     The page is compared with the page that was written, or its figures with the marts. Raises DataError where the file
     is no report, WarehouseError where there is nothing to compare it with.
     """
     on_page, note, run = check_page(warehouse, path)
-    result = verify_with_pages(warehouse, run, seal=seal)
+    result = verify_with_pages(warehouse, run, seal=seal, signers=signers)
     others = [each for each in result.findings if each not in on_page]
     return replace(result, findings=[*on_page, *others], notes=[note, *result.notes])

@@ -101,6 +101,10 @@ class Settings(BaseModel):
     sql_memory: str = Field("4GB", description="memory of one `promptaudit sql` query")
     sql_seconds: float = Field(60, gt=0, description="time of one `promptaudit sql` query")
 
+    sign_key: Path | None = Field(
+        None,
+        description="an SSH key without a passphrase, or a public one whose other half an agent holds: it signs each seal",
+    )
     text: Literal["none", "excerpt", "full"] | None = Field(
         None,
         description="texts in reports: none, excerpts or whole ones; default: excerpts, none of tasks marked sensitive",

@@ -78,7 +78,7 @@ def try_change(
     refuse_untrusted(settings, {"models": trial.models}, progress)
     n_asked = 0
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a trial of '{design.audit_id}'"):
-        make_ready(warehouse, progress, settings.spool)
+        make_ready(warehouse, progress, settings)
         earlier = warehouse.read(
             sql("trial", "same_trial"),
             audit_id=design.audit_id,

@@ -496,7 +496,8 @@ create table if not exists raw.seals (
     manifest varchar not null, -- JSON: state, and of each table the rows and a hash of them
     previous_seal varchar, -- of the seal before it, whichever run's
     seal varchar not null, -- sha256 over all of the above
-    sealed_at timestamp not null
+    sealed_at timestamp not null,
+    signature varchar -- of the seal with an SSH key, as ssh-keygen writes it
 );
 
 -- one row per audit_run_id, seal_index, table_name

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from promptaudit.evidence.verify.checks import Check, Finding, Kind
-from promptaudit.marts.seal import BY_COMPARING, Seal, n_sealed, seal_of
+from promptaudit.marts.seal import BY_COMPARING, Seal, n_sealed, seal_of, signatures
+from promptaudit.marts.signature import signer_of
 from promptaudit.registry.errors import UsageError
 from promptaudit.warehouse.duckdb_file import Connection
 
@@ -49,6 +51,24 @@ def _of_seal(kind: Kind, seal: Seal, where: str, detail: str) -> Finding:
     run = seal.audit_run_id
     which = f"{seal.seal_index} of run {run}"
     return Finding(kind=kind, where=where, what="seal", which=which, detail=detail, audit_run_id=run)
+
+
+def check_signed(where: str, *, con: Connection, chain: Sequence[Seal], signers: Path) -> Iterator[Finding]:
+    """Finds whether the newest seal is signed by somebody whose key `signers` has.
+
+    A seal is the hash of the one before it, too, so one signature is of all seals up to it.
+    """
+    signed = {index: signature for index, signature in signatures(con).items() if index <= len(chain)}
+    last = max(signed, default=0)
+    if signed:
+        seal = chain[last - 1]
+        person, why = signer_of(seal.seal, signed[last], signers, seal.sealed_at)
+        if person is None:
+            yield _of_seal("broken", seal, where, f"it is signed by nobody of {signers}: {why}")
+            return
+    if n_after := len(chain) - last:
+        before = f", nor the {n_after - 1} before it" if n_after > 1 else ""
+        yield _of_seal("broken", chain[-1], where, f"nobody signed it{before}")
 
 
 def resealed(chain: Sequence[Seal], kept: Seal) -> list[Finding]:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from promptaudit.evidence.verify.chain import check_chain, check_copy, find_seal, landed_since, resealed
+from promptaudit.evidence.verify.chain import check_chain, check_copy, check_signed, find_seal, landed_since, resealed
 from promptaudit.evidence.verify.checks import Check, Finding, few, walk
 from promptaudit.evidence.verify.copies import Place
 from promptaudit.evidence.verify.derive_again import check_again
@@ -36,8 +36,9 @@ State = Literal["untouched", "erased", "retired", "differs", "unsealed", "runnin
 PLAIN = re.compile(r"[0-9A-Za-z_-]{1,100}")  # ids stand in SQL and in paths
 ORDER_ONLY = (
     "without a copy of a seal kept elsewhere the chain proves order only: whoever can write the warehouse could make it anew "
-    "(--seal holds it against the one that a report or a message printed)"
+    "(--seal holds it against the one that a report or a message printed, --signers against the keys of people)"
 )
+SIGNED = "each seal is signed by somebody of --signers, or followed by one that is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +96,16 @@ def verify(
     audit_run_id: str | None = None,
     *,
     seal: str | None = None,
+    signers: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
     more: Callable[[Warehouse, str | None], Iterable[Check]] = lambda *_: (),
 ) -> VerifyResult:
     """Checks one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
 
-    `more` gives further checks of a warehouse and the run that was asked for. `promptaudit.report.verify_file` has
-    checks of the reports beside the published copy. The caller holds the warehouse; if it is not there, the published
-    copy alone is checked.
+    `signers` is a file with the keys of people who may sign seals: each seal must be signed by one of them, or be
+    followed by one that is. `more` gives further checks of a warehouse and the run that was asked for.
+    `promptaudit.report.verify_file` has checks of the reports beside the published copy. The caller holds the
+    warehouse; if it is not there, the published copy alone is checked.
 
     Raises:
         UsageError: no run has this name, or `seal` is no beginning of a seal.
@@ -141,13 +144,14 @@ def verify(
             findings = of_chains + unread
             restore = restoring(warehouse, findings)
             return VerifyResult(findings=findings, notes=notes, against=against, restore=restore)
+        unsigned, proof = _check_signed(places, signers)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
         open_ = _cut_short(places) if places[0].where == OWN else []
     # what follows opens the files itself
     since: list[Finding] = []
-    if kept is None:
-        notes.append(ORDER_ONLY)
-    else:
+    if kept is None or proof != ORDER_ONLY:
+        notes.append(proof)
+    if kept is not None:
         notes += _landed_after(chain, kept, only)
         since = [each for each in resealed(chain, kept) if only is None or each.audit_run_id in (None, only)]
     if kept is not None and since:
@@ -171,7 +175,7 @@ def verify(
             else run
             for run in runs
         ],
-        findings=few([*map(_of_publication, open_), *of_all]),
+        findings=few([*map(_of_publication, open_), *unsigned, *of_all]),
         notes=notes,
         against=against,
         restore=restoring(warehouse, of_all),
@@ -306,6 +310,14 @@ def _check_chains(places: list[Place], tables: dict[str, list[str]]) -> list[Fin
     of_ids = partial(Finding, kind="broken", where=places[0].where, detail="no id that a run could have")
     unknown = [(table, run[:80]) for run, of_run in tables.items() if not PLAIN.fullmatch(run) for table in of_run]
     return findings + [of_ids(what=table, which=run) for table, run in unknown]
+
+
+def _check_signed(places: list[Place], signers: Path | None) -> tuple[list[Finding], str]:
+    # with a sentence on what the chain proves
+    if signers is None:
+        return [], ORDER_ONLY
+    found = [each for at in places for each in check_signed(at.where, con=at.con, chain=at.chain, signers=signers)]
+    return found, ORDER_ONLY if found else SIGNED
 
 
 def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[Finding]]:

@@ -102,7 +102,7 @@ def take_sheet(
     sha256 = file_sha256(path)
     warehouse, audit_run_id = Warehouse(settings.warehouse), resolve_id(Warehouse(settings.warehouse), run)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say):
-        make_ready(warehouse, progress, settings.spool)
+        make_ready(warehouse, progress, settings)
         (run_row,) = warehouse.read(STATE, audit_run_id=audit_run_id)
         if run_row["state"] != "complete":
             msg = f"run {audit_run_id} is {run_row['state']}: `promptaudit run` finishes it first"

@@ -34,11 +34,11 @@ LOCK = "warehouse/audit.duckdb.lock"
 OF_NOTHING = hashlib.sha256().hexdigest()
 
 
-def verify_folder(folder: Path, *, seal: str | None = None) -> VerifyResult:
+def verify_folder(folder: Path, *, seal: str | None = None, signers: Path | None = None) -> VerifyResult:
     """Checks a folder: files against checksums, then rows and marts against seals, then files against the rows.
 
     Anybody who changes a file can write its checksum anew, and anybody who changes the copy can write its seals anew.
-    Nobody can write the `seal` anew that the paper prints.
+    Nobody can write the `seal` anew that the paper prints, nor the signature of one of `signers`.
 
     Raises UsageError for a folder that `promptaudit cite` did not write.
     """
@@ -58,7 +58,7 @@ def verify_folder(folder: Path, *, seal: str | None = None) -> VerifyResult:
         more = Check(where=str(folder), what="run", detail=detail).found("added")
         return VerifyResult(findings=[more], notes=["the seals were not looked at"])
     (audit_run_id,) = runs
-    held = verify(warehouse_of(folder), audit_run_id, seal=seal)
+    held = verify(warehouse_of(folder), audit_run_id, seal=seal, signers=signers)
     if held.exit_code:
         return held
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as again:

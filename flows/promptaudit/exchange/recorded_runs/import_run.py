@@ -439,7 +439,7 @@ def run_import(
     """
     warehouse = Warehouse(settings.warehouse)
     with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="an import"):
-        make_ready(warehouse, progress, settings.spool)
+        make_ready(warehouse, progress, settings)
         imported = import_predictions(warehouse, files, registry, options)
         audit_run_id = imported.audit_run_id
         if not imported.is_new and is_published(warehouse, audit_run_id):
