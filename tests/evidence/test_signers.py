@@ -136,6 +136,10 @@ def test_a_key_that_signs_nothing_is_one_line_before_anything_is_asked(tmp_path:
     with pytest.raises(UsageError, match="incorrect passphrase") as locked:
         sign("seal", key_of(tmp_path, "locked", "a passphrase"))
     assert "\n" not in str(locked.value)
+    key = key_of(tmp_path, "open")
+    key.chmod(0o644)
+    with pytest.raises(UsageError, match="Permissions 0644 .* too open"):
+        sign("seal", key)
     for wrong, why in (("no such", "No such file"), ("allowed_signers", "allowed_signers signs nothing: ")):
         signers_of(tmp_path)
         ended = promptaudit(tmp_path, "run", "quickstart", PROMPTAUDIT_SIGN_KEY=str(tmp_path / wrong))

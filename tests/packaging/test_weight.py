@@ -57,8 +57,8 @@ ROOT = Path(__file__).parents[2]
 # guide/scoring.md).
 # marts, report, audit, evidence and warehouse, and a raw table, for the journal of publications, the check of every block, and
 # what `verify` says restores (page: guide/evidence.md; readers: who is on call, and a reviewer).
-# marts, evidence, a field or a line each of six more and an option for signed seals (page: guide/evidence.md; reader: a reviewer who does
-# not trust whoever can write the warehouse).
+# marts, evidence, a field or a line each of six more and an option for signed seals (page: guide/evidence.md; reader: a
+# reviewer who does not trust whoever can write the warehouse).
 # SQL, YAML dbt and system for `run_index` and one clock, by which no order goes by a clock that was ahead, and no state of a
 # later run that an earlier build left.
 # Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.

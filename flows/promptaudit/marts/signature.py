@@ -16,6 +16,7 @@ NAMESPACE = "promptaudit-seal"
 """What a signature is for. One that was made for a commit, or for a mail, is none of a seal."""
 VARIABLE = "PROMPTAUDIT_SIGN_KEY"
 _SECONDS = 60
+_SIGNING = "Signing data on standard input"
 
 
 def sign(seal: str, key: Path) -> str:
@@ -83,6 +84,5 @@ def _agent() -> dict[str, str]:
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
-    # its last words say what is wrong
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    return cut(lines[-1], 200) if lines else ""
+    lines = [line.strip() for line in done.stderr.splitlines()]
+    return cut(" ".join(line for line in lines if line and line[0] != "@" and line != _SIGNING), 200)
