@@ -138,7 +138,7 @@ def test_a_key_that_signs_nothing_is_one_line_before_anything_is_asked(tmp_path:
     assert "\n" not in str(locked.value)
     key = key_of(tmp_path, "open")
     key.chmod(0o644)
-    with pytest.raises(UsageError, match="Permissions 0644 .* too open"):
+    with pytest.raises(UsageError, match=r"Permissions 0644 .* too open"):
         sign("seal", key)
     for wrong, why in (("no such", "No such file"), ("allowed_signers", "allowed_signers signs nothing: ")):
         signers_of(tmp_path)
