@@ -219,6 +219,14 @@ def test_beside_other_cards_the_first_audit_has_its_rephraser(tmp_path: Path) ->
     assert promptaudit(tmp_path, "validate", "mine").out == "audit 'mine' is sound\n"
 
 
+def test_an_audit_with_a_name_has_no_other_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    assert promptaudit(tmp_path, "init", "--data", "d.csv", "--name", "shop").code == 0
+    assert [*cards(tmp_path, "audits", "shop")] == ["shop"]
+    named = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("mine.*")}
+    assert named == {"registry/models/mine.yml"}  # the endpoints that may be asked
+
+
 def test_two_prompts_in_one_folder_are_two_audits(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
     promptaudit(tmp_path, "init", "--data", "d.csv", "--instruction", "Judge it.")

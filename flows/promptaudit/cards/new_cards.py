@@ -107,7 +107,7 @@ def scaffold_for(
     is_new = not has_cards(folder)
     is_known = Ids(name).of("rephraser") in _known_rephrasers(folder, endpoint)
     cards = _cards(data, columns, prompt, endpoint, Ids(name), remarks, has_rephraser=is_known)
-    written = scaffold(folder) if is_new else []
+    written = scaffold(folder, name) if is_new else []
     copy = folder / "datasets" / f"{name}{ending_of(data)}"
     added = [*(folder / place for place in cards), *([] if _is_same(copy, data) else [copy])]
     try:
@@ -269,22 +269,23 @@ def _write(path: Path, cards: dict[str, Any]) -> None:
     write_cards(path, cards, f"# yaml-language-server: $schema=../schemas/{path.parent.name}.json")
 
 
-def scaffold(folder: Path) -> list[Path]:
+def scaffold(folder: Path, name: str = NAME) -> list[Path]:
     """Copies the starter cards into `folder`, with the schemas of card files that they name for editors.
 
-    Lists the files written. Raises UsageError for a folder that holds something.
+    An audit of another name needs the starter's models alone. Lists the files written. Raises UsageError for a folder
+    that holds something.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         msg = f"{folder} is there already and not empty; name another folder"
         raise UsageError(msg)
     with writing(folder, kind=UsageError):
-        written = [*_copied_cards(folder), *write_schemas(folder)]
+        written = [*_copied_cards(folder, "*" if name == NAME else "models"), *write_schemas(folder)]
     load_registry([folder])
     return written
 
 
-def _copied_cards(folder: Path) -> Iterator[Path]:
-    for source in sorted(path for path in STARTER.rglob("*") if path.is_file()):
+def _copied_cards(folder: Path, kinds: str) -> Iterator[Path]:
+    for source in sorted(path for path in STARTER.glob(f"{kinds}/*") if path.is_file()):
         target = folder / source.relative_to(STARTER)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)

@@ -17,11 +17,14 @@ from prefect.settings import get_current_settings
 from prefect.states import Cancelled
 
 from promptaudit.engines import Say
+from promptaudit.engines.own_code import secrets
 from promptaudit.registry.errors import PromptauditError, UsageError, nearest
+from promptaudit.system.scrub import one_line
 
 LOOKS_EVERY_S = 2.0
 SLOW_S = 60.0
 """After so many seconds without a worker, the run says so."""
+WORDS = 300  # characters of why a flow run failed
 FLOW = "ask"
 PULL = [{"prefect.deployments.steps.set_working_directory": {"directory": "/"}}]
 """What a worker does before a flow: it changes to `/`, where Prefect, which imports from there first, finds no module.
@@ -89,7 +92,10 @@ class WorkPool:
             async with get_client() as client:
                 state = (await client.read_flow_run(self._runs[shard])).state
             if state is not None and state.is_final():
-                how = f"its flow run is {state.name}"
+                why = (
+                    "" if state.is_completed() else one_line(f": {state.message or ''}", secrets(), WORDS).rstrip(": ")
+                )
+                how = f"its flow run is {state.name}{why}"
             elif state is not None and not state.is_scheduled() and not state.is_pending():
                 self._waits_since.pop(shard, None)
         self._looked[shard] = time.monotonic(), how
@@ -103,9 +109,9 @@ class WorkPool:
 
     async def stop(self) -> None:
         """Cancels the flow runs that no worker has begun. The others end when the lander asks them to."""
-        with contextlib.suppress(Exception):  # the server is away
-            async with get_client() as client:
-                for run in self._runs.values():
+        for run in self._runs.values():
+            with contextlib.suppress(Exception):  # the server is away, or somebody deleted the flow run
+                async with get_client() as client:
                     state = (await client.read_flow_run(run)).state
                     if state is not None and (state.is_scheduled() or state.is_pending()):
                         await client.set_flow_run_state(run, Cancelled(), force=True)
