@@ -101,7 +101,7 @@ def test_who_makes_the_chain_anew_cannot_sign_it(
         con.execute("update raw.seals set seal = ?", [seal_of(made)])
     Warehouse(gated.warehouse).published.path.unlink()  # who can write the one can write the other
     found = verify(Warehouse(gated.warehouse), signers=signers)
-    assert f"broken: seal 1 of run {run} in the warehouse: it is signed by nobody of {signers}" in found.lines()[0]
+    assert f"broken: seal 1 of run {run} in the warehouse: it is signed by nobody of --signers" in found.lines()[0]
     assert "incorrect signature" in found.lines()[0]
 
     other = key_of(tmp_path, "other")
@@ -140,13 +140,38 @@ def test_a_key_that_signs_nothing_is_one_line_before_anything_is_asked(tmp_path:
     key.chmod(0o644)
     with pytest.raises(UsageError, match=r"Permissions 0644 .* too open"):
         sign("seal", key)
-    for wrong, why in (("no such", "No such file"), ("allowed_signers", "allowed_signers signs nothing: ")):
-        signers_of(tmp_path)
-        ended = promptaudit(tmp_path, "run", "quickstart", PROMPTAUDIT_SIGN_KEY=str(tmp_path / wrong))
+    signers_of(tmp_path)
+    for wrong, why in (
+        ("no such", "No such file"),
+        ("allowed_signers", "No such file"),
+        ("~nobody there/k", "nobody's"),
+    ):
+        ended = promptaudit(
+            tmp_path, "run", "quickstart", PROMPTAUDIT_SIGN_KEY=wrong if wrong[0] == "~" else str(tmp_path / wrong)
+        )
         assert ended.code == 2
         assert why in ended.one_line()
         assert VARIABLE in ended.one_line()
-    assert promptaudit(tmp_path, "verify", "--signers", "nowhere").code == 2
+        assert str(tmp_path) not in ended.one_line()  # the line goes into messages
+
+
+def test_a_file_of_signers_is_read_before_anything_else(gated: Gated) -> None:
+    sealed_night(gated)
+    there = ("verify", "--warehouse", gated.warehouse.name, "--signers", "nowhere")
+    ended = promptaudit(gated.warehouse.parent, *there)
+    assert (ended.code, ended.one_line()) == (
+        2,
+        "UsageError: --signers nowhere: cannot be read: No such file or directory",
+    )
+
+
+def test_a_chain_that_is_gone_is_signed_by_nobody(gated: Gated, signers: Path) -> None:
+    sealed_night(gated)
+    for statement in ("delete from raw.row_digests; delete from raw.seals", "drop table raw.seals"):
+        with Warehouse(gated.warehouse).write() as con:
+            con.execute(statement)
+        Warehouse(gated.warehouse).published.path.unlink(missing_ok=True)
+        assert any("nobody signed one" in line for line in details(gated, signers))
 
 
 def test_an_earlier_version_signed_nothing(gated: Gated, signers: Path) -> None:

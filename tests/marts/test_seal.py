@@ -18,7 +18,7 @@ from promptaudit.marts.digests import digests, packed, unpacked
 from promptaudit.marts.manifest import made_by
 from promptaudit.marts.publish import is_published, publish
 from promptaudit.marts.seal import Seal, seal_of, seals
-from promptaudit.registry.errors import UsageError
+from promptaudit.registry.errors import UsageError, WarehouseError
 from promptaudit.report.verify_file import verify_with_pages as verify
 from promptaudit.system.clock import now
 from promptaudit.system.keys import sha256_of
@@ -601,3 +601,55 @@ def test_figures_that_another_order_of_sums_makes_are_untouched_and_forged_ones_
     assert (rebuilt.exit_code, flaws(rebuilt)) == (0, [])
     change(gated.warehouse, "update marts.rpt_audit set sensitivity = sensitivity + 1e-6")
     assert held(gated).exit_code == 1
+
+
+def test_what_readers_would_see_otherwise_is_found_among_the_files_of_many_runs(gated: Gated) -> None:
+    first, second = sealed_night(gated, 0), sealed_night(gated, 1)
+    assert held(gated).exit_code == 0
+    path = parquet(gated, second)
+    whole = path.read_bytes()
+    # another type, which all files together would be cast from, and a column that no seal has
+    for columns, kind, detail in (
+        ("* replace (n_samples + 0.4 as n_samples)", "changed", "column n_samples"),
+        ("*, 0.5 as better", "added", "column better"),
+    ):
+        with Warehouse(gated.warehouse).write() as con:
+            con.execute(f"copy (select {columns} from read_parquet('{path}')) to '{path}.new' (format parquet)")
+        Path(f"{path}.new").replace(path)
+        found = held(gated)
+        assert (kind, "marts.rpt_audit", "the Parquet marts", detail) in flaws(found)
+        assert found.exit_code == 1
+        path.write_bytes(whole)
+    link = path.parent.with_name("audit_run_id=elsewhere")
+    link.symlink_to(path.parent)
+    (of_link,) = held(gated).findings
+    assert (of_link.kind, of_link.which) == ("added", "rpt_audit/audit_run_id=elsewhere")
+    link.unlink()
+    view = Warehouse(gated.warehouse).places.marts / f"rpt_latest/audit_run_id={first}/data.parquet"
+    view.parent.mkdir(parents=True)
+    view.write_bytes(whole)
+    assert ("added", "file") in {(each.kind, each.what) for each in held(gated).findings}
+
+
+def test_a_run_that_is_said_to_be_running_has_no_marts_that_nobody_sealed(gated: Gated) -> None:
+    sealed_night(gated, 0)
+    forged = sealed_night(gated, 1)
+    change(gated.warehouse, f"delete from raw.seals where audit_run_id = '{forged}'")
+    change(gated.warehouse, f"delete from raw.row_digests where audit_run_id = '{forged}'")
+    change(gated.warehouse, f"update raw.audit_runs set state = 'running' where audit_run_id = '{forged}'")
+    Warehouse(gated.warehouse).published.path.unlink()
+    found = held(gated)
+    assert found.exit_code == 1
+    assert {("unsealed", "run"), ("added", "file")} <= {(each.kind, each.what) for each in found.findings}
+
+
+def test_a_column_that_is_computed_for_each_query_is_refused(gated: Gated) -> None:
+    sealed_night(gated)
+    change(
+        gated.warehouse,
+        "alter table marts.rpt_audit rename to kept; "
+        "create table marts.rpt_audit (n bigint, m double generated always as (random()))",
+    )
+    Warehouse(gated.warehouse).published.path.unlink()
+    with pytest.raises(WarehouseError, match=r"computed column of marts\.rpt_audit"):
+        held(gated)

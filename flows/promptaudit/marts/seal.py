@@ -29,7 +29,7 @@ from promptaudit.marts.digests import (
     unpacked,
 )
 from promptaudit.marts.manifest import made_by
-from promptaudit.marts.signature import sign
+from promptaudit.marts.signature import MOST_BYTES, sign
 from promptaudit.system.clock import now
 from promptaudit.system.keys import as_json, sha256_of
 from promptaudit.system.settings import Settings
@@ -152,10 +152,13 @@ def seals(con: Connection, audit_run_id: str | None = None) -> list[Seal]:
 
 def signatures(con: Connection) -> dict[int, str]:
     """Maps the index of each signed seal to its signature."""
-    has_column = "select 1 from information_schema.columns where table_name = 'seals' and column_name = 'signature'"
-    if not con.execute(has_column).fetchall():  # an earlier version signed none
+    if "signature" not in columns_of(con, Selection(relation="raw.seals")):  # an earlier version signed none
         return {}
-    return dict(con.execute("select seal_index, signature from raw.seals where signature is not null").fetchall())
+    return dict(
+        con.execute(
+            f"select seal_index, signature::varchar from raw.seals where strlen(signature::varchar) < {MOST_BYTES}"  # noqa: S608
+        ).fetchall()
+    )
 
 
 def has_seals(con: Connection) -> bool:

@@ -42,8 +42,11 @@ def of_file(path: Path) -> Selection:
 
 
 def of_files(mart: Path, audit_run_id: str | None = None) -> Selection:
-    """Selects the rows of a mart's Parquet files, of all runs or of one; column `filename` says whose a row is."""
-    relation = "read_parquet($file, hive_partitioning = false, filename = true)"
+    """Selects the rows of a mart's Parquet files, of all runs or of one; column `filename` says whose a row is.
+
+    A column that some of them lack is NULL there; types are the first file's.
+    """
+    relation = "read_parquet($file, hive_partitioning = false, filename = true, union_by_name = true)"
     return Selection(relation=relation, file=f"{_unpatterned(mart)}/audit_run_id={audit_run_id or '*'}/data.parquet")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from promptaudit.evidence.verify.checks import Check, Finding, Kind
 from promptaudit.marts.seal import BY_COMPARING, Seal, n_sealed, seal_of, signatures
@@ -15,6 +14,7 @@ MEASURED = ("predictions", "failed_predictions", "verdicts", "judges", "judge_co
 """Tables of raw in which later rows may change a run's marts."""
 RULINGS = ("verdicts", "judges", "judge_controls")
 """Tables of MEASURED to which people and judges add rows when a run is complete."""
+NOBODY = "there are none, so nobody signed one"
 LEAST_DIGITS = 12  # of a seal given by hand
 
 
@@ -53,8 +53,8 @@ def _of_seal(kind: Kind, seal: Seal, where: str, detail: str) -> Finding:
     return Finding(kind=kind, where=where, what="seal", which=which, detail=detail, audit_run_id=run)
 
 
-def check_signed(where: str, *, con: Connection, chain: Sequence[Seal], signers: Path) -> Iterator[Finding]:
-    """Finds whether the newest seal is signed by somebody whose key `signers` has.
+def check_signed(where: str, *, con: Connection, chain: Sequence[Seal], signers: bytes) -> Iterator[Finding]:
+    """Finds whether the newest seal is signed by somebody whose key `signers`, the content of a file, has.
 
     A seal is the hash of the one before it, too, so one signature is of all seals up to it.
     """
@@ -64,9 +64,11 @@ def check_signed(where: str, *, con: Connection, chain: Sequence[Seal], signers:
         seal = chain[last - 1]
         person, why = signer_of(seal.seal, signed[last], signers, seal.sealed_at)
         if person is None:
-            yield _of_seal("broken", seal, where, f"it is signed by nobody of {signers}: {why}")
+            yield _of_seal("broken", seal, where, f"it is signed by nobody of --signers: {why}")
             return
-    if n_after := len(chain) - last:
+    if not chain:
+        yield Finding(kind="broken", where=where, what="seals", detail=NOBODY)
+    elif n_after := len(chain) - last:
         before = f", nor the {n_after - 1} before it" if n_after > 1 else ""
         yield _of_seal("broken", chain[-1], where, f"nobody signed it{before}")
 

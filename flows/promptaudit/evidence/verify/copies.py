@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from promptaudit.marts.digests import NO_ROWS, table_sha256
+from promptaudit.marts.digests import NO_ROWS, columns_of, table_sha256
 from promptaudit.marts.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.duckdb_file import Connection
@@ -16,6 +16,12 @@ from promptaudit.warehouse.selection import Selection, of_file, of_files
 
 Sums = dict[str, tuple[int, str]]
 """Number of rows and sha256, by what the rows were grouped by."""
+_SCHEMAS = """
+select count(distinct columns) from (
+    select list((name, type, converted_type, logical_type, scale, precision, num_children) order by column_id) as columns
+    from parquet_schema($file) group by file_name
+)
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,14 @@ class Place:
         rows = self._once(query, source, lambda: self.con.execute(query, source.values).fetchall())
         return {comparison for candidate, comparison in rows if candidate == run or self.folder is not None}
 
+    def columns(self, mart: str) -> set[str]:
+        """Collects the names of a mart's columns, in any of its files. None if there is none, or one is broken."""
+        if self.folder is None:
+            return set(columns_of(self.con, Selection(relation=f'marts."{mart}"'))) if mart in self.marts else set()
+        with suppress(Exception):  # a broken file is a finding of its run
+            return set(columns_of(self.con, of_files(self.folder / mart, self.only))) - {"filename"}
+        return set()
+
     def sum_of(self, mart: str, run: str, columns: tuple[str, ...], comparison: str | None = None) -> tuple[int, str]:
         """Counts the rows of a mart that a run, or a comparison of it, has here, and computes the sha256 over them."""
         source = self.source(mart, run)
@@ -99,8 +113,11 @@ class Place:
         return Path(str(self.folder), mart, f"audit_run_id={run}", "data.parquet")
 
     def _of_all_files(self, mart: str, columns: tuple[str, ...], by: str) -> Sums | None:
+        files = of_files(Path(str(self.folder), mart), self.only)
         with suppress(Exception):  # whatever its library likes
-            return table_sha256(self.con, of_files(Path(str(self.folder), mart), self.only), columns, by)
+            (n_schemas,) = self.con.execute(_SCHEMAS, files.values).fetchone() or (0,)
+            # files of other types would be read as of the first one's
+            return table_sha256(self.con, files, columns, by) if n_schemas == 1 else None
         return None
 
     def _sums(self, source: Selection, columns: tuple[str, ...], by: str) -> Sums:

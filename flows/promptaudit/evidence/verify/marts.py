@@ -97,7 +97,7 @@ def view_checks(check: Check, *, place: Place, is_open: bool) -> Iterator[Check 
     made and sealed.
     """
     newest, there = place.chain[-1].entries if place.chain else EMPTY, views(place.con)
-    is_open = (is_open and not place.is_copy) or newest["views_by"] != made_by()["dbt_project"]
+    is_open = (is_open and not place.is_copy) or _is_of_another_version(place)
     sealed, known = newest["views"], sealed_marts(place.chain) | grains().keys()
     for name in sorted({*sealed, *(f"marts.{mart}" for mart in grains())}) if place.chain else ():
         yield check.part(
@@ -113,6 +113,25 @@ def view_checks(check: Check, *, place: Place, is_open: bool) -> Iterator[Check 
             yield of_table.found("added", detail="no version of promptaudit makes it")
 
 
+def column_checks(check: Check, *, place: Place, is_open: bool) -> Iterator[Finding]:
+    """Names the columns of marts that no seal has. A build of another version, or one that was cut short, adds some."""
+    known: dict[str, set[str]] = {}
+    for seal in place.chain:
+        for marts in (seal.entries["marts"], *seal.entries["comparisons"].values()):
+            for mart, entry in marts.items():
+                known.setdefault(mart, set()).update(entry["columns"])
+    is_open = (is_open and not place.is_copy) or _is_of_another_version(place)
+    for mart, names in sorted(known.items()):
+        if more := place.columns(mart) - names:
+            of_mart = check.part(what=f"marts.{mart}")
+            yield of_mart.found("unsealed" if is_open else "added", detail=f"column {', '.join(sorted(more))}")
+
+
+def _is_of_another_version(place: Place) -> bool:
+    newest = place.chain[-1].entries if place.chain else EMPTY
+    return newest["views_by"] != made_by()["dbt_project"]
+
+
 def file_checks(
     check: Check, *, folder: Path, runs: Collection[str], places: Sequence[Place]
 ) -> Iterator[Finding | Check]:
@@ -123,11 +142,13 @@ def file_checks(
     round.
     """
     marts = sealed_marts(places[0].chain) | grains().keys()
-    ours: set[tuple[str, ...]] = {(mart, f"audit_run_id={run}", "data.parquet") for mart in marts for run in runs}
+    of_runs = marts - set(IN_FILES)
+    ours: set[tuple[str, ...]] = {(mart, f"audit_run_id={run}", "data.parquet") for mart in of_runs for run in runs}
     ours |= {(view, "data.parquet") for view in IN_FILES}
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        if path.suffix.lower() == ".parquet" and path.is_file() and parts not in ours:
+        is_read = path.suffix.lower() == ".parquet" and path.is_file()
+        if (is_read and parts not in ours) or path.is_symlink():
             yield check.part(what="file").found("added", "/".join(parts), "a file that no publication writes")
     for view in IN_FILES if folder.is_dir() else ():
         having = [place for place in places if f"marts.{view}" in views(place.con)]

@@ -12,15 +12,25 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from promptaudit.evidence.verify.chain import check_chain, check_copy, check_signed, find_seal, landed_since, resealed
+from promptaudit.evidence.verify.chain import (
+    NOBODY,
+    check_chain,
+    check_copy,
+    check_signed,
+    find_seal,
+    landed_since,
+    resealed,
+)
 from promptaudit.evidence.verify.checks import Check, Finding, few, walk
 from promptaudit.evidence.verify.copies import Place
 from promptaudit.evidence.verify.derive_again import check_again
 from promptaudit.evidence.verify.landed_rows import row_checks
-from promptaudit.evidence.verify.marts import file_checks, mart_checks, view_checks
+from promptaudit.evidence.verify.marts import column_checks, file_checks, mart_checks, view_checks
 from promptaudit.evidence.verify.restore import COPY, IN_PARQUET, OWN, restoring
+from promptaudit.marts.digests import NO_ROWS
 from promptaudit.marts.publication import Publication, cut_short
 from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, schema_versions, seals
+from promptaudit.marts.signature import read_signers
 from promptaudit.registry.errors import PromptauditError, WarehouseError
 from promptaudit.system.display.encode import encoded_property
 from promptaudit.system.display.figures import shown
@@ -116,6 +126,7 @@ def verify(
     if not files:
         msg = f"{warehouse}: no such warehouse, and nothing is published beside it"
         raise WarehouseError(msg)
+    allowed = None if signers is None else read_signers(signers)
     notes, kept = [], None
     if len(files) < 2:  # noqa: PLR2004 - both
         notes.append(f"{copy if own.is_file() else own} is not there: {files[0][1]} alone was looked at")
@@ -123,9 +134,9 @@ def verify(
         is_same = len(files) > 1 and _are_same(own, copy)
         places, of_chains, unread = _places(stack, warehouse, files, is_same=is_same)
         if not places:
-            return VerifyResult(
-                findings=of_chains + unread, notes=notes, restore=restoring(warehouse, of_chains + unread)
-            )
+            findings = of_chains + unread
+            findings += [] if allowed is None else [Finding(kind="broken", where=OWN, what="seals", detail=NOBODY)]
+            return VerifyResult(findings=findings, notes=notes, restore=restoring(warehouse, of_chains + unread))
         chain = places[0].chain
         tables = tables_of_runs(places[0].con)
         known = places[0].con.execute(sql("evidence", "known_runs")).fetchall()
@@ -144,7 +155,7 @@ def verify(
             findings = of_chains + unread
             restore = restoring(warehouse, findings)
             return VerifyResult(findings=findings, notes=notes, against=against, restore=restore)
-        unsigned, proof = _check_signed(places, signers)
+        unsigned, proof = _check_signed(places, allowed)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
         open_ = _cut_short(places) if places[0].where == OWN else []
     # what follows opens the files itself
@@ -178,7 +189,7 @@ def verify(
         findings=few([*map(_of_publication, open_), *unsigned, *of_all]),
         notes=notes,
         against=against,
-        restore=restoring(warehouse, of_all),
+        restore=() if unsigned else restoring(warehouse, of_all),  # nothing is sound that nobody signed
     )
 
 
@@ -225,10 +236,16 @@ def _check_contents(
         for place in places
         if place.chain and (versions := place.chain[-1].entries["schema_versions"])  # older seals have none
     ]
-    of_files = partial(file_checks, folder=folder, runs=states, places=places)
-    findings = list(walk([*checks, Check(where=IN_PARQUET, what="files", explain=of_files)]))
+    sealed = {seal.audit_run_id for place in places for seal in place.chain}
+    of_files = partial(file_checks, folder=folder, runs=sealed, places=places)
+    checks += [Check(where=IN_PARQUET, what="files", explain=of_files)]
     if folder.is_dir():
         places = [*places, replace(places[-1], where=IN_PARQUET, folder=folder, is_same=False)]
+    checks += [
+        Check(where=place.where, what="columns", explain=partial(column_checks, place=place, is_open=is_open))
+        for place in places
+    ]
+    findings = list(walk(checks))
     runs = []
     for each in chosen:
         say(f"run {each[0]}")
@@ -312,7 +329,7 @@ def _check_chains(places: list[Place], tables: dict[str, list[str]]) -> list[Fin
     return findings + [of_ids(what=table, which=run) for table, run in unknown]
 
 
-def _check_signed(places: list[Place], signers: Path | None) -> tuple[list[Finding], str]:
+def _check_signed(places: list[Place], signers: bytes | None) -> tuple[list[Finding], str]:
     # with a sentence on what the chain proves
     if signers is None:
         return [], ORDER_ONLY
@@ -326,7 +343,10 @@ def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[Findin
     sealed = partial(RunSeal, audit_run_id=run, audit_id=audit_id, seal=own[-1].seal if own else None)
     check = Check(where=places[0].where, what="run", which=run, audit_run_id=run)
     if not own and state == "running":
-        return sealed(state="running"), []
+        marts = places[0].marts
+        there = [mart for mart, of_run in marts.items() if places[0].sum_of(mart, run, (of_run,)) != NO_ROWS]
+        detail = f"it is running, and no seal has its rows of {', '.join(there)}: `promptaudit run` finishes it"
+        return sealed(state="running"), [check.found("unsealed", detail=detail)] if there else []
     if not own:
         why = "no seal covers it: its next publication makes one" if state else "rows of a run that was never opened"
         return sealed(state="unsealed"), [check.found("unsealed" if state else "added", detail=why)]
