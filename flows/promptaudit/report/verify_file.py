@@ -91,7 +91,7 @@ def check_page(
         raise DataError(msg) from None
     page = content.decode("utf-8", "replace")
     printed = figures_of(page)
-    with _landed(warehouse, is_copy=_is_copy_asked(warehouse, is_copy)) as con:
+    with _landed(warehouse, is_copy=_is_copy_asked(warehouse, is_copy=is_copy)) as con:
         query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
         if written := con.execute(query, [page_sha256(content)]).fetchone():
             run, at = written
@@ -113,7 +113,7 @@ def page_checks(warehouse: Warehouse, run: str | None, is_copy: bool | None = No
     A hash counts only under the page's own name. `is_copy` is as for `check_page`.
     """
     folder = warehouse.places.published
-    is_copy = _is_copy_asked(warehouse, is_copy)
+    is_copy = _is_copy_asked(warehouse, is_copy=is_copy)
     with _landed(warehouse, is_copy=is_copy) as con:
         tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
         if ("reports",) not in tables:
@@ -270,7 +270,7 @@ verify_with_pages = partial(verify, more=page_checks)
 """Checks one run or every run against its seals, and the reports beside the published copy against what was written."""
 
 
-def _is_copy_asked(warehouse: Warehouse, is_copy: bool | None) -> bool:
+def _is_copy_asked(warehouse: Warehouse, *, is_copy: bool | None) -> bool:
     return not warehouse.places.file.is_file() if is_copy is None else is_copy
 
 

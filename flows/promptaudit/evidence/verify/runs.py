@@ -101,8 +101,8 @@ def verify(
     """Checks one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
 
     `more` gives further checks of a warehouse and the run that was asked for, and is told whether the published copy
-    alone can be read. `promptaudit.report.verify_file` has checks of the reports beside the copy. The caller holds the warehouse; if it is not there, the published
-    copy alone is checked.
+    alone can be read. `promptaudit.report.verify_file` has checks of the reports beside the copy. The caller holds the
+    warehouse; if it is not there, the published copy alone is checked.
 
     Raises:
         UsageError: no run has this name, or `seal` is no beginning of a seal.
