@@ -58,25 +58,27 @@ ROOT = Path(__file__).parents[2]
 # marts, report, audit, evidence and warehouse, and a raw table, for the journal of publications, the check of every block, and
 # what `verify` says restores (page: guide/evidence.md; readers: who is on call, and a reviewer).
 # SQL, YAML dbt and system for `run_index` and one clock, by which no order goes by a clock that was ahead, and no state of a
-# later run that an earlier build left.
+# later run that an earlier build left; gate and report, too, where a pin, a waiver, an alarm or a comparison went by the clock.
+# evidence, report and warehouse, by some lines, for pages that are held against the copy where the warehouse cannot be read, and
+# for the sentence on a copy that lacks a table.
 # Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (258, 16),
     "SQL dbt/macros": (556, 38),
-    "SQL dbt/models": (10720, 154),
-    "SQL flows": (4114, 190),
-    "YAML dbt": (9804, 157),
+    "SQL dbt/models": (10727, 154),
+    "SQL flows": (4122, 190),
+    "YAML dbt": (9813, 157),
     "YAML models_registry": (1751, 85),
     "ask": (3276, 32),
     "audit": (1735, 15),
     "cards": (2975, 27),
     "cli": (1408, 10),
     "engines": (4008, 64),
-    "evidence": (1723, 19),
+    "evidence": (1724, 19),
     "exchange": (4964, 41),
     "flows/promptaudit": (48, 1),
-    "gate": (2028, 16),
+    "gate": (2044, 16),
     "infra": (553, 6),
     "lineage": (911, 13),
     "marts": (1544, 20),
@@ -87,7 +89,7 @@ MOST = {
     "python": (883, 7),
     "query": (1963, 24),
     "registry": (4313, 36),
-    "report": (7942, 63),
+    "report": (7947, 63),
     "system": (1982, 30),
     "trial": (1011, 10),
     "udfs": (1159, 17),
@@ -100,7 +102,7 @@ MOST = {
     "udfs/scoring": (1744, 18),
     "udfs/stability": (1107, 10),
     "udfs/templates": (458, 5),
-    "warehouse": (1847, 19),
+    "warehouse": (1853, 19),
 }
 MOST_COUNTED = {
     "fields of cards": 233,
