@@ -119,6 +119,11 @@ def wording_choices(
     """
     if len(value) == 0 or not is_original.any():
         return []
+    # in one order: of wordings that are alike the eigenvectors, and with them all draws, change with the last digit of a sum
+    order = np.lexsort((variant, sample))
+    sample, cluster, variant, value, is_original = (
+        each[order] for each in (sample, cluster, variant, value, is_original)
+    )
     table = np.full((int(sample.max()) + 1, int(variant.max()) + 1), np.nan)
     table[sample, variant] = value
     unit = np.zeros(len(table), np.int64)
