@@ -60,7 +60,7 @@ ROOT = Path(__file__).parents[2]
 # SQL, YAML dbt and system for `run_index` and one clock, by which no order goes by a clock that was ahead, and no state of a
 # later run that an earlier build left; gate and report, too, where a pin, a waiver, an alarm or a comparison went by the clock.
 # evidence, report and warehouse, by some lines, for pages that are held against the copy where the warehouse cannot be read, and
-# for the sentence on a copy that lacks a table. udfs/differences, so that the order of answers moves no draw of a wording's chance.
+# for the sentence on a copy that lacks a table. udfs/differences, so that the order of answers moves no wording's chance.
 # Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),
