@@ -94,7 +94,7 @@ MOST = {
     "trial": (1011, 10),
     "udfs": (1159, 17),
     "udfs/designs": (202, 5),
-    "udfs/differences": (1402, 17),
+    "udfs/differences": (1401, 17),
     "udfs/measures": (2016, 24),
     "udfs/nights": (525, 5),
     "udfs/raters": (121, 3),
