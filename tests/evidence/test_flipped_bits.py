@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from promptaudit.evidence.retain import retain
+from promptaudit.evidence.trace.recompute import agrees
 from promptaudit.evidence.verify.restore import ARCHIVE, COPY, IN_PARQUET, OWN
 from promptaudit.marts.publish import publish
 from promptaudit.report import report
@@ -74,6 +75,13 @@ def contents(path: Path) -> object:
     return path.read_bytes()
 
 
+def is_alike(one: object, other: object) -> bool:
+    """Whether two contents are the same but for digits that `verify` does not compare, which the order of a sum changes."""
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(is_alike, one, other))
+    return agrees(one, other)
+
+
 def places_named(verified: Ended) -> set[str]:
     lines = [line for line in verified.out.splitlines() if line.partition(":")[0] in DAMAGED]
     return {line.partition(" in ")[2].partition(": ")[0] for line in lines}
@@ -97,13 +105,14 @@ def test_a_flipped_bit_is_named_where_it_lies(folder: Path, capsys: pytest.Captu
         named, last = places_named(verified), verified.out.splitlines()[-1:]
         table[kind]["flips"] += 1
         if verified.code == 0:
-            table[kind]["in bytes that nothing reads" if after == before else "unnoticed"] += 1
+            found = "in digits that are not compared" if is_alike(before, after) else "unnoticed"
+            table[kind]["in bytes that nothing reads" if after == before else found] += 1
         elif verified.code == 1 and named and all(each.startswith(where or path.name) for each in named):
             table[kind]["named right"] += 1
             if not last or not last[0].startswith("restore "):
                 wrong.append(f"{kind} byte {at}: ends with {last}")
             continue
-        if verified.code != 0 or after != before:
+        if verified.code != 0 or not is_alike(before, after):
             wrong.append(
                 f"{kind} {path.name} byte {at} bit {bit}: {verified.code} {named} {verified.out[:600]} {verified.err[-300:]}"
             )

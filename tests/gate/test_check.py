@@ -380,6 +380,17 @@ def test_baselines(tmp_path: Path) -> None:
     assert (result.outcome, result.reason) == ("passed", "this run is what 'release-4' names")
 
 
+def test_a_clock_that_was_ahead_keeps_no_pin_from_being_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gated, base, run = two_nights(tmp_path, row("micro_f1", "none_shown"))
+    settings = Settings(warehouse=gated.published())
+    with monkeypatch.context() as patched:
+        patched.setattr("promptaudit.gate.accept.this_instant", lambda: now() + timedelta(days=30))
+        pin_run(settings, base, "release-4", None, QUIET)
+    pin_run(settings, run, "release-4", None, QUIET)
+    for rule in ("no regressed against release-4", "no regressed against baseline"):
+        assert one(gated, run, rule).reason.startswith("this run is what ")
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

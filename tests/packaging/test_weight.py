@@ -60,15 +60,17 @@ ROOT = Path(__file__).parents[2]
 # marts, evidence, a field or a line each of six more and an option for signed seals (page: guide/evidence.md; reader: a
 # reviewer who does not trust whoever can write the warehouse).
 # SQL, YAML dbt and system for `run_index` and one clock, by which no order goes by a clock that was ahead, and no state of a
-# later run that an earlier build left.
+# later run that an earlier build left; gate and report, too, where a pin, a waiver, an alarm or a comparison went by the clock.
+# evidence, report and warehouse, by some lines, for pages that are held against the copy where the warehouse cannot be read, and
+# for the sentence on a copy that lacks a table. udfs/differences, so that the order of answers moves no wording's chance.
 # Tests: what they test shrank by 1,400 lines, and twelve old faults that were put back went unnoticed.
 MOST = {
     "SQL dbt/analyses": (795, 21),
     "SQL dbt/data-tests": (258, 16),
     "SQL dbt/macros": (556, 38),
-    "SQL dbt/models": (10720, 154),
-    "SQL flows": (4115, 190),
-    "YAML dbt": (9804, 157),
+    "SQL dbt/models": (10727, 154),
+    "SQL flows": (4122, 190),
+    "YAML dbt": (9813, 157),
     "YAML models_registry": (1751, 85),
     "ask": (3276, 32),
     "audit": (1738, 15),
@@ -78,7 +80,7 @@ MOST = {
     "evidence": (1759, 19),
     "exchange": (4964, 41),
     "flows/promptaudit": (48, 1),
-    "gate": (2028, 16),
+    "gate": (2044, 16),
     "infra": (553, 6),
     "lineage": (911, 13),
     "marts": (1611, 21),
@@ -89,12 +91,12 @@ MOST = {
     "python": (883, 7),
     "query": (1963, 24),
     "registry": (4313, 36),
-    "report": (7944, 63),
+    "report": (7947, 63),
     "system": (1986, 30),
     "trial": (1011, 10),
     "udfs": (1159, 17),
     "udfs/designs": (202, 5),
-    "udfs/differences": (1398, 17),
+    "udfs/differences": (1401, 17),
     "udfs/measures": (2016, 24),
     "udfs/nights": (525, 5),
     "udfs/raters": (121, 3),
@@ -102,7 +104,7 @@ MOST = {
     "udfs/scoring": (1744, 18),
     "udfs/stability": (1107, 10),
     "udfs/templates": (458, 5),
-    "warehouse": (1851, 19),
+    "warehouse": (1853, 19),
 }
 MOST_COUNTED = {
     "fields of cards": 233,

@@ -174,9 +174,9 @@ def test_an_earlier_alarm_is_told_as_what_moved_and_ends_with_its_place(
 
 
 def test_of_several_comparisons_the_newest_night_counts_and_a_baseline_only_without_one() -> None:
-    night = {"comparison_id": "n", "baseline": None, "base_started_at": 2}
-    older = {"comparison_id": "o", "baseline": None, "base_started_at": 1}
-    pinned = {"comparison_id": "b", "baseline": "main", "base_started_at": 3}
+    night = {"comparison_id": "n", "baseline": None, "base_run_index": 2}
+    older = {"comparison_id": "o", "baseline": None, "base_run_index": 1}
+    pinned = {"comparison_id": "b", "baseline": "main", "base_run_index": 3}
     assert last_comparable([pinned, older, night]) == [night]
     assert last_comparable([pinned]) == [pinned]
     assert last_comparable([]) == []

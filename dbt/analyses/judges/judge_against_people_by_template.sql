@@ -11,8 +11,8 @@ ruled as (
     from {{ ref('dim_nights') }} as nights
     inner join scores using (audit_run_id)
     where scores.scoring_method = 'people'
-    group by nights.audit_id, audit_run_id, nights.started_at
-    qualify row_number() over (partition by nights.audit_id order by nights.started_at desc, audit_run_id asc) = 1
+    group by nights.audit_id, audit_run_id, nights.run_index
+    qualify row_number() over (partition by nights.audit_id order by nights.run_index desc) = 1
 )
 
 select

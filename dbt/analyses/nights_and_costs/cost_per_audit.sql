@@ -29,4 +29,4 @@ select
     costs.median_latency_ms
 from costs
 inner join {{ ref('dim_audit_runs') }} as runs using (audit_run_id)
-order by runs.started_at desc, runs.audit_run_id asc, costs.model_id asc
+order by runs.run_index desc, costs.model_id asc

@@ -30,6 +30,14 @@ MAX_REASON = 1000
 MOST_OF_A_NAME = 200
 _NAME = re.compile(r'[^~:"]+')
 _LIKE_A_RUN = re.compile(r"[0-9a-f]+")
+_LAST_WORD = """
+    select greatest($now, max(moment) + interval 1 microsecond) as moment
+    from (
+        select pinned_at as moment from raw.baselines where audit_id = $audit
+        union all
+        select accepted_at from raw.acceptances where audit_id = $audit
+    )
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +170,9 @@ def end_alarms(
     if not alarmed:
         msg = f"no alarm stands on run {run_id}: there is nothing to accept; --until waives a rule that fails"
         raise UsageError(msg)
-    of = {"audit_id": named.audit_id, "is_false": is_false, "reason": why, "accepted_at": this_instant()}
+    of = {"audit_id": named.audit_id, "is_false": is_false, "reason": why}
     rows = [of | names_of(state) for state in alarmed]
-    _, published = _land(settings, progress, "acceptances", run_id, rows)
+    _, published = _land(settings, progress, "acceptances", run_id, rows, dated="accepted_at")
     return EndedAlarms(
         audit_run_id=run_id,
         alarms=tuple(state.group for state in alarmed),
@@ -186,21 +194,31 @@ def pin_run(settings: Settings, run: str | None, name: str, reason: str | None, 
     why = _reason(reason) if reason is not None else None
     with source_of(warehouse, named.audit_run_id) as source:
         before = source.pinned(name)
-    row = {"audit_id": named.audit_id, "name": name, "reason": why, "pinned_at": this_instant()}
-    _, published = _land(settings, progress, "baselines", named.audit_run_id, [row])
+    row = {"audit_id": named.audit_id, "name": name, "reason": why}
+    _, published = _land(settings, progress, "baselines", named.audit_run_id, [row], dated="pinned_at")
     return PinResult(
         audit_run_id=named.audit_run_id, audit_id=named.audit_id, name=name, before=before, published=published
     )
 
 
 def _land(
-    settings: Settings, progress: Progress, table: str, audit_run_id: str, rows: Sequence[Mapping[str, Any]]
+    settings: Settings,
+    progress: Progress,
+    table: str,
+    audit_run_id: str,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    dated: str | None = None,
 ) -> tuple[int, Path]:
     # lands rows about a run and publishes; gives the number of new ones and the place
     warehouse = Warehouse(settings.warehouse)
     with warehouse.hold(settings.lock_wait_s, progress.say):
         warehouse.apply_schema()
-        n_new = warehouse.land([(table, frame_of(table, [{**row, "audit_run_id": audit_run_id} for row in rows]))])
+        of_all: dict[str, Any] = {"audit_run_id": audit_run_id}
+        if dated is not None:
+            # between two runs the clock orders what people decide: what it said when it was ahead must not stay the last word
+            of_all[dated] = warehouse.read(_LAST_WORD, audit=rows[0]["audit_id"], now=this_instant())[0]["moment"]
+        n_new = warehouse.land([(table, frame_of(table, [row | of_all for row in map(dict, rows)]))])
         return n_new, publish(warehouse)
 
 

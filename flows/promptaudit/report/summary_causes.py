@@ -57,8 +57,8 @@ def last_comparable(compared: Iterable[Row]) -> list[Row]:
     """Picks the comparison with the newest earlier run, or with a baseline if there is no other; empty without any."""
 
     def newness(rows: list[Row]) -> tuple[Any, ...]:
-        started_at = rows[0]["base_started_at"]
-        return rows[0]["baseline"] is None, started_at is not None, started_at
+        run_index = rows[0]["base_run_index"]
+        return rows[0]["baseline"] is None, run_index is not None, run_index
 
     ranked = sorted(by(list(compared), "comparison_id").values(), key=newness)
     return ranked[-1] if ranked else []

@@ -72,12 +72,15 @@ def figures_of(page: str) -> list[Printed]:
     return parser.printed
 
 
-def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, str | None]:
+def check_page(
+    warehouse: Warehouse, path: Path, *, is_copy: bool | None = None
+) -> tuple[list[Finding], str, str | None]:
     """Compares a report's page with what was written, or its figures with the marts.
 
     Gives what differs, a sentence on what the page was compared with, and the run that it is about. A page whose hash
     landed is as it was written. On any other page each figure is compared with the marts. If all agree, the page is
-    rendered anew, to name the first line in which it differs.
+    rendered anew, to name the first line in which it differs. With `is_copy` the published copy is asked, which has to
+    do where the warehouse cannot be read; None asks it if the warehouse is not there.
 
     Raises DataError where the file cannot be read or is no report.
     """
@@ -88,7 +91,7 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
         raise DataError(msg) from None
     page = content.decode("utf-8", "replace")
     printed = figures_of(page)
-    with _landed(warehouse) as con:
+    with _landed(warehouse, is_copy=_is_copy_asked(warehouse, is_copy=is_copy)) as con:
         query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
         if written := con.execute(query, [page_sha256(content)]).fetchone():
             run, at = written
@@ -104,19 +107,19 @@ def check_page(warehouse: Warehouse, path: Path) -> tuple[list[Finding], str, st
     return few(differences), summary, about
 
 
-def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
+def page_checks(warehouse: Warehouse, run: str | None, is_copy: bool | None = None) -> list[Check]:  # noqa: FBT001 - as `verify` has it
     """Makes the checks of the reports beside the published copy, of every run or of one run and its comparisons.
 
-    A hash counts only under the page's own name.
+    A hash counts only under the page's own name. `is_copy` is as for `check_page`.
     """
     folder = warehouse.places.published
-    with _landed(warehouse) as con:
+    is_copy = _is_copy_asked(warehouse, is_copy=is_copy)
+    with _landed(warehouse, is_copy=is_copy) as con:
         tables = con.execute("select table_name from information_schema.tables where table_schema = 'raw'").fetchall()
         if ("reports",) not in tables:
             return []
         written = con.execute("select name, sha256, audit_run_id from raw.reports").fetchall()
         pages = sorted((folder / BELOW).glob("*.html" if run is None else f"{run}*.html"))
-        is_copy = not warehouse.places.file.is_file()
         if is_copy:  # it may lack the hashes of the newest pages, and these pages print no figure to look at
             pages = [page for page in pages if not page.name.endswith(FORMATS)]
         else:
@@ -136,7 +139,7 @@ def page_checks(warehouse: Warehouse, run: str | None) -> list[Check]:
             audit_run_id=_run_of(page),
             recorded={sha256 for name, sha256, _ in written if name == page.relative_to(folder).as_posix()},
             read=partial(_sha256_of, page),
-            explain=partial(_explain, warehouse=warehouse, page=page, runs=runs),
+            explain=partial(_explain, warehouse=warehouse, page=page, runs=runs, is_copy=is_copy),
         )
         for page in pages
         if page.is_file()
@@ -153,7 +156,9 @@ def _sha256_of(page: Path) -> str:
     return page_sha256(page.read_bytes())
 
 
-def _explain(check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[str, str]) -> list[Finding]:
+def _explain(
+    check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[str, str], is_copy: bool
+) -> list[Finding]:
     # A copy alone may not know the newest page's hash, nor have the pages that it links to: there only a figure that
     # differs proves a change.
     if run := runs.get(_sha256_of(page)):
@@ -167,8 +172,7 @@ def _explain(check: Check, *, warehouse: Warehouse, page: Path, runs: Mapping[st
             if check.recorded
             else check.found("unsealed", detail=detail)
         ]
-    is_copy = not warehouse.places.file.is_file()
-    findings = check_page(warehouse, page)[0]
+    findings = check_page(warehouse, page, is_copy=is_copy)[0]
     return [replace(each, kind="unsealed") if is_copy and each.what == "page" else each for each in findings]
 
 
@@ -266,9 +270,13 @@ verify_with_pages = partial(verify, more=page_checks)
 """Checks one run or every run against its seals, and the reports beside the published copy against what was written."""
 
 
-def _landed(warehouse: Warehouse) -> AbstractContextManager[Connection]:
-    # the copy has the reports too, where the warehouse is not there
-    return warehouse.inspect() if warehouse.places.file.is_file() else warehouse.published.inspect()
+def _is_copy_asked(warehouse: Warehouse, *, is_copy: bool | None) -> bool:
+    return not warehouse.places.file.is_file() if is_copy is None else is_copy
+
+
+def _landed(warehouse: Warehouse, *, is_copy: bool) -> AbstractContextManager[Connection]:
+    # the copy has the reports too
+    return warehouse.published.inspect() if is_copy else warehouse.inspect()
 
 
 def verify_report(

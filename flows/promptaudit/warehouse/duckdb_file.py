@@ -316,11 +316,20 @@ def _fault(error: Exception, text: str) -> str:
         return f": {DISK_FULL}: {text[:ONE_LINE]}"
     if "Permission denied" in text or "read-only" in text.lower():
         return " cannot be written: permission denied"
-    if isinstance(error, duckdb.BinderException) and "run_index" in text:
-        return (
-            " numbers no runs, being of an earlier version: the next night or `promptaudit rebuild` publishes it anew"
-        )
+    if lacks := _lacks(error, text):
+        return f" {lacks}, being of an earlier version: the next night or `promptaudit rebuild` publishes it anew"
     return f": {_outside(error)}{text[:ONE_LINE]}"
+
+
+def _lacks(error: Exception, text: str) -> str | None:
+    if isinstance(error, duckdb.BinderException) and "run_index" in text:
+        return "numbers no runs"
+    missing = re.search(r"Table with name (\w+) does not exist", text)
+    if missing is None:
+        return None
+    from promptaudit.warehouse.figure_names import project_models
+
+    return f"has no table marts.{missing[1]}" if missing[1] in project_models() else None
 
 
 def _outside(error: Exception) -> str:

@@ -69,7 +69,7 @@ def opened(finding: Problem, night: int = 4, *, is_unsent: bool = False) -> Alar
         summary=finding.summary,
         reason=finding.reason,
         since=at,
-        raised_at=at + timedelta(hours=1),
+        run_index=night,
         is_unsent=is_unsent,
     )
 
@@ -186,7 +186,7 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
         task_id="question_type",
         strategy="simple",
         measure="micro_f1",
-        accepted_at=FIRST + timedelta(days=5),
+        run_index=6,
     )
     still = verdicts(drop(), "regressed")
     found = changes([opened(drop(), 4)], [], still, [waiver])
@@ -202,7 +202,7 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
         task_id=None,
         strategy=None,
         measure="sensitivity_high",
-        accepted_at=FIRST + timedelta(days=5),
+        run_index=6,
     )
     assert changes([opened(gate())], [], {}, [of_gate]).recovered == ()
     assert changes([opened(gate())], [], {}, [of_gate]).waived == (opened(gate()),)
@@ -511,7 +511,7 @@ def test_a_later_baseline_ends_the_alarms_before_it_without_telling(warehouse: P
     with Warehouse(warehouse).write() as con:
         con.execute(
             "insert into raw.baselines values (?, 'nightly', 'prod', 'new prompt', ?, 5)",
-            [run(5), datetime(2999, 1, 1)],
+            [run(5), FIRST],  # the clock was ahead when the alarm was raised
         )
     found = settle(Warehouse(warehouse), "nightly", run(6), [gate()], verdicts(drop(base=3), "regressed"))
     assert [(item.alarm.key.kind, item.reason, item.is_news) for item in found.recovered] == [
@@ -533,14 +533,15 @@ def test_a_waiver_of_the_warehouse_counts_until_it_ends(warehouse: Path) -> None
     settle(Warehouse(warehouse), "nightly", run(4), [drop(base=3)], {})
     still = verdicts(drop(base=3), "regressed")
     values = [run(4), "w", "nightly", "no regressed", "gpt", "question_type", "simple", "micro_f1", "known"]
-    with Warehouse(warehouse).write() as con:
-        con.execute(
-            "insert into raw.waivers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, FIRST, datetime(2998, 1, 1)]
-        )
+    with Warehouse(warehouse).write() as con:  # the clock was ahead when the alarm was raised
+        con.execute("insert into raw.waivers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, FIRST, FIRST])
     assert settle(Warehouse(warehouse), "nightly", run(5), [], still).waived == ()  # it ended
     with Warehouse(warehouse).write() as con:
         con.execute("update raw.waivers set valid_until = ?", [datetime(2999, 1, 1)])
     assert len(settle(Warehouse(warehouse), "nightly", run(5), [], still).waived) == 1
+    with Warehouse(warehouse).write() as con:  # of an earlier run, on which the clock was ahead
+        con.execute("update raw.waivers set audit_run_id = ?, accepted_at = ?", [run(3), datetime(2998, 1, 1)])
+    assert settle(Warehouse(warehouse), "nightly", run(5), [], still).waived == ()
 
 
 def test_an_alarm_whose_message_reached_nobody_is_told_the_next_night(warehouse: Path) -> None:
@@ -556,6 +557,9 @@ def test_an_alarm_whose_message_reached_nobody_is_told_the_next_night(warehouse:
         con.execute(
             "insert into raw.notifications values (?, 'n', 'regression', 'failed', 1, 'down', now()::timestamp)",
             [run(4)],
+        )
+        con.execute(  # the message of an earlier night, on which the clock was ahead
+            "insert into raw.notifications values (?, 'm', 'regression', 'sent', 1, null, '2999-01-01')", [run(3)]
         )
     found = settle(Warehouse(warehouse), "nightly", run(5), [], still)
     message = compose(night(5), found)

@@ -174,3 +174,12 @@ def test_wordings_of_the_same_answers_are_best_together() -> None:
     right = np.random.default_rng(3).random((40, 1)) < [[0.5, 0.7]]
     rows = choices(right[:, [0, 1, 1, 1]].astype(float))
     assert [row.chance_best for row in rows[1:]] == [pytest.approx((1 - rows[0].chance_best) / 3)] * 3
+
+
+def test_the_order_of_the_answers_changes_no_digit() -> None:
+    rng = np.random.default_rng(3)
+    table = np.repeat(world(rng, 40, 4, 0.4)[0], 3, axis=1)  # each wording is answered like two others
+    sample, variant = np.nonzero(~np.isnan(table))
+    of_cells = (sample, sample, variant, table[sample, variant], (variant == 0).astype(np.int64))
+    orders = [np.arange(len(sample)), *(rng.permutation(len(sample)) for _ in range(5))]
+    assert len({str(wording_choices(*(each[order] for each in of_cells), 1)) for order in orders}) == 1

@@ -26,7 +26,8 @@ tonight as (
     select distinct
         audit_run_id,
         audit_id,
-        started_at
+        started_at,
+        run_index
     from nights
 ),
 
@@ -40,6 +41,8 @@ counted as (
     select
         earlier.audit_id,
         earlier.audit_run_id,
+        runs.run_index,
+        runs.started_at,
         runs.finished_at,
         sum(earlier.n_tests) as n_tests
     from earlier
@@ -47,17 +50,22 @@ counted as (
     group by all
 ),
 
--- the newest night of each other audit that was over when tonight began: one that is derived again finds the same
+-- the newest night of each other audit that was over when tonight began: one that is derived again finds the same. One that
+-- landed before and began later by the clock is of a clock that was ahead: how old it is nobody knows, and it counts as new
 others as (
     select
         tonight.audit_run_id,
         counted.audit_id,
-        arg_max(counted.n_tests, counted.finished_at) as n_tests
+        arg_max(counted.n_tests, counted.run_index) as n_tests
     from tonight
     inner join counted
         on
             tonight.audit_id != counted.audit_id
-            and tonight.started_at > counted.finished_at
+            and tonight.run_index > counted.run_index
+            and (
+                tonight.started_at > counted.finished_at
+                or counted.started_at > tonight.started_at + interval 5 minute
+            )
             and tonight.started_at <= counted.finished_at + interval 7 day
     group by all
 ),

@@ -12,7 +12,7 @@ final as (
         reason,
         pinned_at
     from baselines
-    qualify row_number() over (partition by audit_id, name order by pinned_at desc, audit_run_id desc) = 1
+    qualify row_number() over (partition by audit_id, name order by after_run_index desc, pinned_at desc, audit_run_id desc) = 1
 )
 
 select * from final

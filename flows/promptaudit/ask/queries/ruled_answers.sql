@@ -23,6 +23,7 @@ rulings as (
         predictions.completion,
         verdicts.judge_id,
         verdicts.is_match,
+        0 as run_index,
         verdicts.landed_at,
         true as is_ruling
     from raw.verdicts as verdicts
@@ -40,7 +41,8 @@ rulings as (
         controls.completion,
         '' as judge_id,
         controls.is_match,
-        runs.started_at as landed_at,
+        runs.run_index,
+        null as landed_at,
         false as is_ruling
     from raw.judge_controls as controls
     inner join earlier using (audit_run_id)
@@ -71,7 +73,7 @@ last_words as (
         completion,
         judge_id,
         is_ruling,
-        arg_max(is_match, landed_at) as is_match,
+        arg_max(is_match, (run_index, landed_at)) as is_match,
         bool_or(is_ruling) over (partition by task_id, sample_id, completion) as has_rulings
     from answered
     group by task_id, sample_id, completion, judge_id, is_ruling

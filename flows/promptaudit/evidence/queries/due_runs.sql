@@ -13,16 +13,10 @@ with nights as (
 needed as (
     select audit_run_id from dim_baselines
     union all
-    select base_run_id
-    from (
-        -- of two events of one instant `recovered` is the later
-        select
-            base_run_id,
-            event
-        from raw.alarms
-        qualify row_number() over (partition by alarm_id order by recorded_at desc, event desc) = 1
-    ) as newest
-    where event = 'raised'
+    select any_value(base_run_id)
+    from raw.alarms
+    group by alarm_id
+    having not bool_or(event = 'recovered')
     union all
     select unnest($keep::varchar[])
 )

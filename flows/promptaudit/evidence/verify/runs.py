@@ -108,14 +108,14 @@ def verify(
     seal: str | None = None,
     signers: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
-    more: Callable[[Warehouse, str | None], Iterable[Check]] = lambda *_: (),
+    more: Callable[[Warehouse, str | None, bool], Iterable[Check]] = lambda *_: (),
 ) -> VerifyResult:
     """Checks one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
 
     `signers` is a file with the keys of people who may sign seals: each seal must be signed by one of them, or be
-    followed by one that is. `more` gives further checks of a warehouse and the run that was asked for.
-    `promptaudit.report.verify_file` has checks of the reports beside the published copy. The caller holds the
-    warehouse; if it is not there, the published copy alone is checked.
+    followed by one that is. `more` gives further checks of a warehouse and the run that was asked for, and is told
+    whether the published copy alone can be read. `promptaudit.report.verify_file` has checks of the reports beside the
+    copy. The caller holds the warehouse; if it is not there, the published copy alone is checked.
 
     Raises:
         UsageError: no run has this name, or `seal` is no beginning of a seal.
@@ -157,7 +157,8 @@ def verify(
             return VerifyResult(findings=findings, notes=notes, against=against, restore=restore)
         unsigned, proof = _check_signed(places, allowed)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
-        open_ = _cut_short(places) if places[0].where == OWN else []
+        is_copy = places[0].where != OWN
+        open_ = [] if is_copy else _cut_short(places)
     # what follows opens the files itself
     since: list[Finding] = []
     if kept is None or proof != ORDER_ONLY:
@@ -169,7 +170,7 @@ def verify(
         say("deriving again what a later seal has otherwise")
         since = check_again(warehouse, since, kept)
     changed = {each.audit_run_id for each in since if each.kind == "changed"}
-    of_pages = Check(where="the reports", what="pages", explain=lambda _: more(warehouse, only))
+    of_pages = Check(where="the reports", what="pages", explain=lambda _: more(warehouse, only, is_copy))
     of_pages_found = [
         each
         for each in walk([of_pages])

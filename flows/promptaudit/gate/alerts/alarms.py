@@ -91,7 +91,7 @@ class Alarm:
     summary: str
     reason: str | None
     since: datetime
-    raised_at: datetime
+    run_index: int | None  # of that run; None where no run was opened
     is_unsent: bool = False  # nobody received the message of its night
 
     @classmethod
@@ -120,28 +120,27 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiver:
-    """A rule that a person accepted to fail for a time. A part that is None stands for any."""
+    """A rule that a person accepted to fail for a time, on the run at `run_index`. A part that is None stands for any."""
 
     rule: str
     model_id: str | None
     task_id: str | None
     strategy: str | None
     measure: str | None
-    accepted_at: datetime
+    run_index: int
 
     def covers(self, alarm: Alarm) -> bool:
-        """Checks whether the alarm was raised before the waiver was given, and is of its rule and place."""
+        """Checks whether no later run than the waiver's raised the alarm, and it is of its rule and place."""
         key = alarm.key
         of_rule = self.rule.split()[:2] == ["no", key.kind] if key.is_compared else self.rule == key.measure
         ours = (self.model_id, self.task_id, self.strategy, self.measure if key.is_compared else None)
         at_place = all(part is None or part == its for part, its in zip(ours, key[1:5], strict=True))
-        return of_rule and at_place and alarm.raised_at <= self.accepted_at
+        return of_rule and at_place and alarm.run_index is not None and alarm.run_index <= self.run_index
 
 
 class _Baseline(NamedTuple):
     name: str
-    pinned_at: datetime
-    started_at: datetime
+    run_index: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +280,8 @@ def settle(
         alarm.alarm_id: f"run pinned as baseline {baseline.name}"
         for baseline in rows_as(_Baseline, warehouse.read(sql("gate.alerts", "baselines"), audit_id=audit_id))
         for alarm in before
-        if alarm.key.is_compared and baseline.pinned_at >= alarm.raised_at and baseline.started_at >= alarm.since
+        # a run that landed with the alarm or later can only be pinned after it
+        if alarm.key.is_compared and alarm.run_index is not None and baseline.run_index >= alarm.run_index
     }
     settled = changes(before, problems, recheck, waivers, accepted)
     of_all = {"audit_run_id": audit_run_id, "audit_id": audit_id, "recorded_at": now()}

@@ -13,12 +13,14 @@ with this as (
 alarms as (
     select
         alarms.*,
+        runs.run_index,
         coalesce(runs.started_at, alarms.recorded_at) as since
     from raw.alarms
     inner join this using (audit_id)
     left join raw.audit_runs as runs on alarms.audit_run_id = runs.audit_run_id
     where
         alarms.audit_run_id != this.audit_run_id
+        -- a night that failed before its run was opened has no place in the order
         and coalesce(runs.run_index < this.run_index, alarms.recorded_at < this.started_at)
 )
 
@@ -34,7 +36,7 @@ select
     raised.summary,
     raised.reason,
     raised.since,
-    raised.recorded_at as raised_at
+    raised.run_index
 from alarms as raised
 where
     raised.event = 'raised'
@@ -42,4 +44,4 @@ where
         from alarms as ended
         where ended.alarm_id = raised.alarm_id and ended.event = 'recovered'
     )
-order by raised.recorded_at, raised.alarm_id
+order by raised.run_index nulls last, raised.recorded_at, raised.alarm_id

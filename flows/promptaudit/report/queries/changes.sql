@@ -22,7 +22,8 @@ bases as (
         requests.comparison_id,
         requests.base_run_id,
         min(pinned.name) as baseline,
-        any_value(runs.started_at) as base_started_at
+        any_value(runs.started_at) as base_started_at,
+        any_value(runs.run_index) as base_run_index
     from requests
     left join dim_baselines as pinned on requests.base_run_id = pinned.audit_run_id
     left join marts.dim_audit_runs as runs on requests.base_run_id = runs.audit_run_id
@@ -36,7 +37,7 @@ shown as (
     select * from bases
     -- beside normal nights there are pinned runs, and those whose cost an alarm is about
     where baseline is not null or base_run_id not in (select verdicts.normal_run_id from verdicts)
-    order by baseline is null, base_started_at desc nulls last, base_run_id asc limit $most_bases
+    order by baseline is null, base_run_index desc nulls last, base_run_id asc limit $most_bases
 ),
 
 -- the comparison with the normal night of most figures says what was recorded otherwise
@@ -44,7 +45,8 @@ normal as (
     select
         verdicts.normal_run_id,
         any_value(bases.comparison_id) as comparison_id,
-        any_value(runs.started_at) as base_started_at
+        any_value(runs.started_at) as base_started_at,
+        any_value(runs.run_index) as base_run_index
     from verdicts
     left join bases on verdicts.normal_run_id = bases.base_run_id
     left join marts.dim_audit_runs as runs on verdicts.normal_run_id = runs.audit_run_id
@@ -61,7 +63,8 @@ compared as (
         null::varchar as normal_run_id,
         null::varchar as since_run_id,
         shown.baseline,
-        shown.base_started_at
+        shown.base_started_at,
+        shown.base_run_index
     from marts.rpt_run_comparisons as found
     inner join shown on found.comparison_id = shown.comparison_id
     where (
@@ -76,7 +79,8 @@ compared as (
         verdicts.strategy as base_strategy,
         coalesce(normal.comparison_id, 'nights') as comparison_id,
         null::varchar as baseline,
-        normal.base_started_at
+        normal.base_started_at,
+        normal.base_run_index
     from verdicts
     cross join normal
 )
@@ -84,5 +88,5 @@ compared as (
 select *
 from compared
 order by
-    n_nights_normal is null, baseline is null, base_started_at desc nulls last, comparison_id asc, task_id asc, strategy asc,
+    n_nights_normal is null, baseline is null, base_run_index desc nulls last, comparison_id asc, task_id asc, strategy asc,
     model_id asc, measure asc

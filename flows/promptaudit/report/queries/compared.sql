@@ -19,4 +19,4 @@ left join marts.dim_audit_runs as bases on found.base_run_id = bases.audit_run_i
 left join marts.dim_audit_runs as candidates on found.candidate_run_id = candidates.audit_run_id
 where list_contains($beginnings::varchar[], left(found.comparison_id, 12))
 group by all
-order by started_at desc, found.comparison_id asc
+order by any_value(candidates.run_index) desc, found.comparison_id asc

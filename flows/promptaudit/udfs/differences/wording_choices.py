@@ -119,6 +119,10 @@ def wording_choices(
     """
     if len(value) == 0 or not is_original.any():
         return []
+    # in one order: of wordings that are alike the eigenvectors, and with them all draws, change with the last digit of a sum
+    order = np.lexsort((variant, sample))
+    sample, cluster, variant = sample[order], cluster[order], variant[order]
+    value, is_original = value[order], is_original[order]
     table = np.full((int(sample.max()) + 1, int(variant.max()) + 1), np.nan)
     table[sample, variant] = value
     unit = np.zeros(len(table), np.int64)

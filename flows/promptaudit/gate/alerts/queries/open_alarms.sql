@@ -1,11 +1,11 @@
 -- a night that failed before its run was opened has no row in raw.audit_runs
 with messages as (
-    select notifications.*
+    select
+        notifications.*,
+        audit_runs.run_index
     from raw.notifications
-    where audit_run_id in (
-        select audit_run_id from raw.audit_runs
-        where audit_id = $audit
-        union all
+    left join raw.audit_runs using (audit_run_id)
+    where audit_runs.audit_id = $audit or notifications.audit_run_id in (
         select audit_run_id from raw.alarms
         where audit_id = $audit
     )
@@ -13,7 +13,7 @@ with messages as (
 
 select
     raised.*,
-    raised.recorded_at as raised_at,
+    audit_runs.run_index,
     coalesce(audit_runs.started_at, raised.recorded_at) as since,
     exists (
         from messages
@@ -21,7 +21,13 @@ select
     )
     and not exists (
         from messages
-        where messages.state = 'sent' and messages.recorded_at >= raised.recorded_at
+        where
+            messages.state = 'sent'
+            -- the clock orders what is of one run, or of none
+            and coalesce(
+                nullif(messages.run_index, audit_runs.run_index) > audit_runs.run_index,
+                messages.recorded_at >= raised.recorded_at
+            )
     ) as is_unsent
 from raw.alarms as raised
 left join raw.audit_runs using (audit_run_id)
@@ -31,4 +37,4 @@ where
         from raw.alarms as ended
         where ended.alarm_id = raised.alarm_id and ended.event = 'recovered' and ended.audit_run_id != $run
     )
-order by raised.recorded_at, raised.alarm_id
+order by audit_runs.run_index nulls last, raised.recorded_at, raised.alarm_id

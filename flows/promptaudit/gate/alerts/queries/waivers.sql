@@ -1,10 +1,11 @@
 select
-    rule,
-    model_id,
-    task_id,
-    strategy,
-    measure,
-    accepted_at
+    waivers.rule,
+    waivers.model_id,
+    waivers.task_id,
+    waivers.strategy,
+    waivers.measure,
+    audit_runs.run_index
 from raw.waivers
-where audit_id = $audit_id and valid_until > $now
-order by accepted_at, waiver_id
+inner join raw.audit_runs using (audit_run_id)
+where waivers.audit_id = $audit_id and waivers.valid_until > $now
+order by audit_runs.run_index, waivers.waiver_id
