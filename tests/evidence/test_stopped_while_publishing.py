@@ -177,6 +177,22 @@ def test_an_erasure_killed_at_a_border_writes_no_page_until_it_is_run_again(fold
     assert holding == []
 
 
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [((), ("--task", "question_type")), (("--task", "question_type"), ())],
+    ids=["then of its task", "of a task, then of all"],
+)
+def test_an_erasure_is_completed_by_one_that_does_as_much(
+    folder: Path, first: tuple[str, ...], again: tuple[str, ...]
+) -> None:
+    ((sample,),) = query(folder / "warehouse/audit.duckdb", "select min(sample_id) from raw.samples")
+    erase = ("erase", "--sample", sample)
+    assert stopped(folder, "SIGKILL", "rename published/audit.duckdb", *erase, *first).returncode == -9
+    assert "it was interrupted" in promptaudit(folder, "verify").out
+    assert promptaudit(folder, *erase, *again).code == 0
+    is_whole(folder, newest(folder))
+
+
 def test_a_terminated_process_and_a_copied_warehouse_are_completed(folder: Path, tmp_path: Path) -> None:
     ended = stopped(folder, "SIGTERM", "rename published/reports/", "run", "small", "--new")
     assert ended.returncode == 130, ended.stderr

@@ -100,8 +100,9 @@ def _places(limits: Sequence[str]) -> Iterator[None]:
 def _full(client: SyncPrefectClient, limits: Sequence[str]) -> dict[str, int | None]:
     # those without a place, and how many each has; all of them if one became free meanwhile
     found = {each.name: each for each in client.read_global_concurrency_limits(limit=200) if each.active}
-    full = {name: found[name].limit for name in limits if name in found}
-    full = {name: limit for name, limit in full.items() if found[name].active_slots >= limit}
+    full: dict[str, int | None] = {
+        name: found[name].limit for name in limits if name in found and found[name].active_slots >= found[name].limit
+    }
     return full or dict.fromkeys(limits)
 
 
