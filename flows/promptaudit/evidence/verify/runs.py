@@ -111,7 +111,7 @@ def verify(
     own, copy = warehouse.places.file, warehouse.published.path
     files = [(path, name) for path, name in ((own, OWN), (copy, COPY)) if path.is_file()]
     if not files:
-        msg = f"{warehouse}: no such warehouse, and nothing is published beside it"
+        msg = f"{warehouse}: no such warehouse, and nothing is published beside it; if it is lost, put a backup in its place"
         raise WarehouseError(msg)
     notes, kept = [], None
     if len(files) < 2:  # noqa: PLR2004 - both
