@@ -229,7 +229,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         seen[sample_id] = number
         options = _listed(data.options, row)
         gold = rename.get(composed(gold), gold) if gold else None
-        signs = labels | {text: sign for text, sign in _signs(task, options).items() if text not in labels}
+        signs = {**_signs(task, options), **labels}
         if gold is not None and composed(gold) not in signs:
             what = "is neither one of the labels nor an option" if options else "is not one of the labels"
             msg = f"{shown} row {number}: gold label {gold[:80]!r} {what}{nearest(gold, (*labels.values(), *options))}"
