@@ -303,6 +303,29 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options:
     assert (ended.code, ended.one_line()) == (2, f"UsageError: {line}")
 
 
+def test_another_model_may_judge_open_answers(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"question": "Why?"}\n{"question": "Who?"}\n', encoding="utf-8")
+    ask, asked = answering("yes", "", "http://127.0.0.1:1/v1", "small", "large")
+    request = converse(TaskRequest(data=tmp_path / "d.jsonl"), ask, lambda _: None, "tasks/mine.yml")
+    assert (request.model, request.judge) == ("small", "large")
+    assert asked[-1] == "the name of the model there that judges its answers"
+    own, _ = answering("yes", "", "http://127.0.0.1:1/v1", "small")  # Enter takes the audited model
+    assert converse(TaskRequest(data=tmp_path / "d.jsonl"), own, lambda _: None, "tasks/mine.yml").judge is None
+    made = promptaudit(tmp_path, "init", "--data", "d.jsonl", *MODEL, "--judge", "large")
+    assert "'my_judge' judges with large" in made.out, made.err
+    models = cards(tmp_path, "models")
+    assert (models["my_judge_model"]["model"], models["my_model"]["model"]) == ("large", MODEL[-1])
+    assert cards(tmp_path, "judges")["my_judge"]["model"] == "my_judge_model"
+    assert promptaudit(tmp_path, "validate", "mine").out.endswith("audit 'mine' is sound\n")
+
+
+def test_a_judge_without_a_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    refused = promptaudit(tmp_path, "init", "--data", "d.csv", *MODEL, "--judge", "large")
+    wanted = "UsageError: --judge: only open questions have one, with long references or none"
+    assert (refused.code, refused.one_line()) == (2, wanted)
+
+
 def test_open_questions_without_answers_need_a_model(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text('{"question": "Why?"}\n{"question": "Who?"}\n', encoding="utf-8")
     ended = promptaudit(tmp_path, "init", "--data", "d.jsonl")

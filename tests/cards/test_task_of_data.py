@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptaudit.cards.task_of_data import NamedColumns, columns_of, split_labels
+from promptaudit.registry.cards import TaskCard
 from promptaudit.registry.errors import DataError, UsageError
+from promptaudit.registry.samples import load_samples
 
 
 def written(folder: Path, text: str) -> Path:
@@ -108,8 +110,27 @@ def test_options_are_columns_or_a_list_and_the_gold_label_a_letter_or_a_place(
     assert len(found.notes) == gold.isdigit()
 
 
-def test_the_text_of_an_option_is_no_letter(tmp_path: Path) -> None:
-    path = written(tmp_path, "question,option_a,option_b,answer\nWhich?,red,blue,red\n")
+@pytest.mark.parametrize("is_list", [False, True])
+def test_the_gold_label_may_be_the_text_of_its_rows_option(tmp_path: Path, is_list: bool) -> None:
+    rows = [("red", "blue", "red"), ("12", "2", "2"), ("blue", "red", " red "), ("2", "1", "")]
+    header = "question,choices,answer" if is_list else "question,option_a,option_b,answer"
+    texts = [(f'"[""{a}"", ""{b}""]"' if is_list else f"{a},{b}", right) for a, b, right in rows]
+    path = written(tmp_path, f"{header}\n" + "".join(f"Which {n}?,{o},{r}\n" for n, (o, r) in enumerate(texts)))
+    found = columns_of(path)
+    assert (found.kind, found.labels, found.gold_labels, found.notes[1:]) == ("multiple_choice", ("A", "B"), {}, ())
+    card = TaskCard.model_validate(
+        {
+            "kind": "multiple_choice",
+            "templates": "none",
+            "labels": ["A", "B"],
+            "data": {"path": path.name, "input": "question", "gold_label": "answer", "options": list(found.options)},
+        }
+    )
+    assert [each.gold_label for each in load_samples("t", card, tmp_path)] == ["A", "B", "B", None]
+
+
+def test_what_is_the_text_of_no_option_of_its_row_is_no_gold_label(tmp_path: Path) -> None:
+    path = written(tmp_path, "question,option_a,option_b,answer\nWhich?,red,blue,red\nWhy?,green,blue,red\n")
     with pytest.raises(
         UsageError, match=r"column 'answer' holds 'red', which is neither the letter of an option \(A to B\)"
     ):

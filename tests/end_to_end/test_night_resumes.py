@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 
 from promptaudit.audit import steps
+from promptaudit.nightly import after_run
 from promptaudit.registry.errors import WarehouseError
 from promptaudit.warehouse import Warehouse
 from tests.support.shell import Ended, promptaudit, sql
@@ -139,6 +140,38 @@ def test_what_fails_after_the_run_is_told_once_and_made_up_for(folder: Path, web
     assert [title for title in sent(webhooks)[before:] if "could not be measured" in title] == sent(webhooks)[before:]
     assert len(sent(webhooks)) == before + 1
     assert nightly(folder, webhooks).code == 1
+
+
+def test_a_defect_is_told_like_any_failure_and_keeps_no_later_night(folder: Path, webhooks: RunningWebhooks) -> None:
+    def defect(*_: object, **__: object) -> None:
+        raise KeyError("Which answer?")  # noqa: EM101, TRY003 - what a defect says may quote an answer
+
+    def of_older(after: after_run.AfterRun, *rest: Any) -> after_run.Ending:
+        return after_run.finish(after, *rest) if after.at is None else defect()  # type: ignore[return-value,func-returns-value]
+
+    n_runs, before, alive = len(cells(folder)), len(sent(webhooks)), len(webhooks.of("/ok/alive"))
+    # in mid-run, and then in landing the alarm
+    with mock.patch.object(steps, "build", defect), mock.patch("promptaudit.nightly.night.settle", defect):
+        ended = nightly(folder, webhooks, "--new")
+    assert ended.code == 2
+    assert "the alarm did not land: KeyError, a defect" in ended.err
+    assert "KeyError: 'Which answer?' (a defect: run with --debug and tell us)" in ended.err.splitlines()[-1]
+    assert len(sent(webhooks)) == before + 1
+    message = webhooks.of("/ok/told")[-1].json()
+    assert "could not be measured" in message["title"]
+    assert "KeyError, a defect" in str(message)
+    assert "Which answer?" not in str(message)
+    assert len(webhooks.of("/ok/alive")) == alive + 1
+    # the next start goes on with its run, and fails in a step that follows it
+    with mock.patch("promptaudit.nightly.after_run.compare_runs", defect):
+        assert nightly(folder, webhooks).code == 2
+    assert cells(folder) == [{"n": N_CELLS}] * (n_runs + 1)
+    # a defect that only the older night has keeps tonight's from being measured no longer
+    with mock.patch("promptaudit.nightly.night.finish", of_older):
+        ended = nightly(folder, webhooks, "--new")
+    assert ended.code == 1, ended.err
+    assert "stays unfinished: KeyError, a defect" in ended.err
+    assert cells(folder) == [{"n": N_CELLS}] * (n_runs + 2)
 
 
 def test_a_night_that_hangs_is_stopped_told_and_made_up_for(folder: Path, webhooks: RunningWebhooks) -> None:

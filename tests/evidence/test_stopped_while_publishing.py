@@ -109,6 +109,22 @@ def test_a_night_killed_at_a_border_goes_on(folder: Path, border: str) -> None:
     is_whole(folder, newest(folder))
 
 
+@pytest.mark.parametrize(
+    ("border", "is_completed"),
+    [
+        ("rename published/audit.duckdb", True),
+        pytest.param("rename published/reports/[0-9a-f]*.html", False, marks=soak),
+    ],
+)
+def test_a_pin_between_leaves_nothing_that_differs(folder: Path, border: str, is_completed: bool) -> None:
+    assert stopped(folder, "SIGKILL", border, "nightly", "small").returncode == -9
+    assert promptaudit(folder, "pin", "latest", "kept").code == 0  # its copy has what was due; pages stay due
+    verified = promptaudit(folder, "verify")
+    assert (verified.code, "interrupted" in verified.out) == ((0, False) if is_completed else (3, True)), verified.out
+    assert promptaudit(folder, "nightly", "small").code == 0
+    is_whole(folder, newest(folder))
+
+
 @pytest.mark.parametrize("border", ["call close_run", pytest.param("rename published/audit.duckdb", marks=soak)])
 def test_an_import_killed_at_a_border_is_closed(folder: Path, border: str) -> None:
     assert stopped(folder, "SIGKILL", border, *IMPORT).returncode == -9
@@ -175,6 +191,22 @@ def test_an_erasure_killed_at_a_border_writes_no_page_until_it_is_run_again(fold
         path for path in (folder / "warehouse").rglob("*") if path.is_file() and text.encode() in path.read_bytes()
     ]
     assert holding == []
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [((), ("--task", "question_type")), (("--task", "question_type"), ())],
+    ids=["then of its task", "of a task, then of all"],
+)
+def test_an_erasure_is_completed_by_one_that_does_as_much(
+    folder: Path, first: tuple[str, ...], again: tuple[str, ...]
+) -> None:
+    ((sample,),) = query(folder / "warehouse/audit.duckdb", "select min(sample_id) from raw.samples")
+    erase = ("erase", "--sample", sample)
+    assert stopped(folder, "SIGKILL", "rename published/audit.duckdb", *erase, *first).returncode == -9
+    assert "it was interrupted" in promptaudit(folder, "verify").out
+    assert promptaudit(folder, *erase, *again).code == 0
+    is_whole(folder, newest(folder))
 
 
 def test_a_terminated_process_and_a_copied_warehouse_are_completed(folder: Path, tmp_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from promptaudit.registry.errors import MeasureError
 from tests.packaging.test_infra import commands
 from tests.support.prefect_server import AUTH, BIN, PrefectServer, running_prefect, wait_for
 from tests.support.webhook_server import RunningWebhooks, running_webhooks
@@ -29,18 +31,25 @@ CustomWebhookNotificationBlock(
 NIGHT = """
 import sys
 from prefect import flow
+from datetime import timedelta
 from promptaudit.nightly import limits
 from promptaudit.nightly.artifacts import Bar
+from promptaudit.registry.errors import PromptauditError
+from promptaudit.system.deadline import at_most
 
 limits.FREE_AGAIN_S, limits.POLL_S = 2.0, 0.2
 
 @flow(flow_run_name="{name}", persist_result=False)
-def nightly(name):
-    with limits.hold_limits(["provider-openai"], Bar(print, print)):
+def nightly(name, max_s):
+    with at_most(timedelta(seconds=max_s), name), limits.hold_limits(["provider-openai"], Bar(print, print)):
         print("asks", flush=True)
         sys.stdin.readline()
 
-nightly(sys.argv[1])
+try:
+    nightly(sys.argv[1], float(sys.argv[2]))
+except PromptauditError as error:
+    print(error, flush=True)
+    sys.exit(error.exit_code)
 """
 MEMORY = "prefect.server.concurrency.lease_storage.memory"  # Prefect's default, which a restart empties
 
@@ -173,53 +182,87 @@ def test_people_are_told_of_late_crashed_and_missed_nights_by_the_blocks_that_a_
     deployed.ask(f"/deployments/{found['id']}", method="DELETE")
 
 
-def test_a_limit_that_a_restarted_server_forgot_to_free_is_named_and_keeps_no_night_waiting(
-    deployed: PrefectServer, tmp_path: Path
-) -> None:
-    begun: list[subprocess.Popen[str]] = []
+Begin = Callable[..., "subprocess.Popen[str]"]
 
-    def begin(name: str) -> subprocess.Popen[str]:
-        line = [sys.executable, "-P", "-c", NIGHT, name]
-        quiet = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PYTHONUNBUFFERED": "1"}
-        begun.append(
-            subprocess.Popen(
+
+@pytest.fixture
+def begin(deployed: PrefectServer, tmp_path: Path) -> Iterator[Begin]:
+    """Begins a night that waits for a limit and holds it, until a line comes or its time is up."""
+    with contextlib.ExitStack() as stack:
+
+        def begun(name: str, max_s: float = 3600.0) -> subprocess.Popen[str]:
+            line = [sys.executable, "-P", "-c", NIGHT, name, str(max_s)]
+            quiet = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PYTHONUNBUFFERED": "1"}
+            night = subprocess.Popen(
                 line,
                 cwd=tmp_path,
                 env=deployed.environment | quiet,
                 text=True,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=(tmp_path / "log").open("a"),
+                stderr=stack.enter_context((tmp_path / "log").open("a")),
             )
-        )
-        return begun[-1]
+            stack.callback(night.kill)
+            return night
 
-    def line_of(night: subprocess.Popen[str]) -> str:
-        assert night.stdout is not None
-        return night.stdout.readline().strip()
+        yield begun
 
+
+def line_of(night: subprocess.Popen[str]) -> str:
+    assert night.stdout is not None
+    return night.stdout.readline().strip()
+
+
+def test_a_limit_that_a_restarted_server_forgot_to_free_is_named_and_keeps_no_night_waiting(
+    deployed: PrefectServer, begin: Begin, tmp_path: Path
+) -> None:
+    first = begin("first")
+    assert line_of(first) == "asks"
+    deployed.kill()
+    deployed.start()
+    second = begin("second")
+    assert line_of(second) == "waiting for provider-openai, which first holds"
+    first.communicate("")
+    assert line_of(second).startswith("waiting for provider-openai, which no night holds; ")
+    assert line_of(second).startswith("provider-openai stays taken, though no night holds it: ")
+    assert line_of(second) == "asks"
+    deployed.run(BIN / "prefect", "gcl", "update", "provider-openai", "--active-slots", "0", cwd=tmp_path)
+    third = begin("third")  # the second one holds no place, and its tag alone keeps nobody waiting
+    assert line_of(third) == "asks"
+    for night in (second, third):
+        night.communicate("")
+    found = deployed.ask("/v2/concurrency_limits/provider-openai")
+    assert found["active_slots"] == 0
+    assert [run["tags"] for run in deployed.runs() if run["name"] in ("first", "second", "third")] == [[], [], []]
+
+
+def test_a_limit_of_none_stops_nights_until_it_is_raised_or_their_time_is_up(
+    deployed: PrefectServer, begin: Begin, tmp_path: Path
+) -> None:
+    def update(*options: str) -> None:
+        deployed.run(BIN / "prefect", "gcl", "update", "provider-openai", *options, cwd=tmp_path)
+
+    update("--limit", "0")
+    waits = "waiting for provider-openai, a limit of 0 lets no night run; `prefect gcl update provider-openai --limit 1` does"
     try:
-        first = begin("first")
-        assert line_of(first) == "asks"
-        deployed.kill()
-        deployed.start()
-        second = begin("second")
-        assert line_of(second) == "waiting for provider-openai, which first holds"
-        first.communicate("")
-        assert line_of(second).startswith("waiting for provider-openai, which no night holds; ")
-        assert line_of(second).startswith("provider-openai stays taken, though no night holds it: ")
-        assert line_of(second) == "asks"
-        deployed.run(BIN / "prefect", "gcl", "update", "provider-openai", "--active-slots", "0", cwd=tmp_path)
-        third = begin("third")  # the second one holds no place, and its tag alone keeps nobody waiting
-        assert line_of(third) == "asks"
-        for night in (second, third):
-            night.communicate("")
-        found = deployed.ask("/v2/concurrency_limits/provider-openai")
-        assert found["active_slots"] == 0
-        assert [run["tags"] for run in deployed.runs() if run["name"] in ("first", "second", "third")] == [[], [], []]
+        stopped = begin("stopped", 10.0)  # by then one that nobody holds has long been let go by
+        said, _ = stopped.communicate()
+        assert said.splitlines() == [
+            waits,
+            "MeasureError: stopped took longer than 10 s and was stopped; what had landed is kept, and the next start goes on",
+        ]
+        assert stopped.returncode == MeasureError.exit_code
+        waiting = begin("waiting")
+        assert line_of(waiting) == waits
+        update("--limit", "1")
+        assert line_of(waiting) == "asks"
+        waiting.communicate("")
+        update("--limit", "0", "--disable")  # Prefect holds nobody to it
+        free = begin("free")
+        assert line_of(free) == "asks"
+        free.communicate("")
     finally:
-        for night in begun:
-            night.kill()
+        update("--limit", "1", "--enable")
 
 
 def test_every_command_of_prefects_in_a_runbook_exists_with_its_options() -> None:

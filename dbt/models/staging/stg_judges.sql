@@ -10,7 +10,7 @@ renamed as (
         judge_key,
         model_id,
         panel,
-        from_json(json_extract(card, '$.tasks'), '["VARCHAR"]') as task_ids,
+        nullif(from_json(json_extract(card, '$.tasks'), '["VARCHAR"]'), []) as task_ids,
         repetitions,
         max_asks,
         coalesce(json_extract_string(card, '$.references'), '') != 'none' as needs_key,

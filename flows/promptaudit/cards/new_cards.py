@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import yaml
 
 from promptaudit.cards.new_task import host_of, is_scale
 from promptaudit.cards.task_of_data import DataColumns
-from promptaudit.cards.task_prompt import TaskPrompt, is_short
+from promptaudit.cards.task_prompt import TaskPrompt, is_short, needs_judge
 from promptaudit.prompts.rephrasers.languages import REWORDED, language_of, unknown_language
 from promptaudit.registry.card_schemas import DIALECT, file_schema
 from promptaudit.registry.errors import PromptauditError, UsageError
@@ -34,10 +34,11 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """An OpenAI-compatible endpoint, and the name that a model has there."""
+    """An OpenAI-compatible endpoint, and the names that the model and its judge have there; None judges with the model."""
 
     url: str
     model: str
+    judge: str | None = None
 
     def card(self, max_tokens: int = MAX_TOKENS) -> dict[str, Any]:
         """Makes the model's card. An endpoint elsewhere takes its key from OPENAI_API_KEY.
@@ -163,11 +164,13 @@ def _cards(
         )
     if rephrasers:
         cards[f"rephrasers/{name}.yml"] = rephrasers
-    if columns.kind == "open_ended":
-        judge = _judge(columns, endpoint, ids, remarks)
-        if judge:
-            cards[f"judges/{name}.yml"] = {ids.of("judge"): judge}
-            audit["judges"] = [ids.of("judge")]
+    judge = _judge(columns, endpoint, ids, remarks) if needs_judge(columns) else {}
+    if judge:
+        cards[f"judges/{name}.yml"] = {ids.of("judge"): judge}
+        audit["judges"] = [ids.of("judge")]
+    if endpoint is not None and judge.get("model") == ids.of("judge_model"):
+        of_judge = replace(endpoint, model=str(endpoint.judge)).card(MAX_TOKENS_OF_SENTENCES)
+        cards[f"models/{name}.yml"][ids.of("judge_model")] = of_judge
     cards[f"audits/{name}.yml"] = {name: audit}
     return cards
 
@@ -226,8 +229,6 @@ def _scoring(columns: DataColumns) -> dict[str, Any]:
 def _judge(columns: DataColumns, endpoint: Endpoint | None, ids: Ids, remarks: list[str]) -> dict[str, Any]:
     # for long references or none; without a model nobody rules
     has_references = columns.gold_label is not None
-    if has_references and is_short(columns.references):
-        return {}
     if endpoint is None and not has_references:
         msg = (
             "--gold: no column has reference answers, so no offline model can answer and nobody can judge: name one, or a "
@@ -237,10 +238,16 @@ def _judge(columns: DataColumns, endpoint: Endpoint | None, ids: Ids, remarks: l
     if endpoint is None:
         remarks.append("long answers are better judged than counted: --url and --model of a model write its judge too")
         return {}
+    is_other = endpoint.judge not in (None, endpoint.model)
     remarks.append(
-        f"'{ids.of('judge')}' judges with the audited model; name a stronger one as its `model` in judges/{ids.name}.yml"
+        f"'{ids.of('judge')}' judges with {endpoint.judge}"
+        if is_other
+        else f"'{ids.of('judge')}' judges with the audited model; name a stronger one as its `model` in judges/{ids.name}.yml"
     )
-    return {"model": ids.of("model"), **({} if has_references else {"references": "none"})}
+    return {
+        "model": ids.of("judge_model" if is_other else "model"),
+        **({} if has_references else {"references": "none"}),
+    }
 
 
 def _audit(columns: DataColumns, prompt: TaskPrompt, endpoint: Endpoint | None, ids: Ids) -> dict[str, Any]:

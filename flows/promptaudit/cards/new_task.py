@@ -19,6 +19,7 @@ from promptaudit.cards.task_prompt import (
     OF_KIND,
     Choose,
     TaskPrompt,
+    needs_judge,
     prompt_of_chat,
     prompt_of_fields,
     prompt_of_instruction,
@@ -49,6 +50,7 @@ class TaskRequest:
     name: str | None = None
     url: str | None = None
     model: str | None = None
+    judge: str | None = None
 
 
 def task_of(request: TaskRequest, file: str, choose: Choose | None = None) -> tuple[DataColumns, TaskPrompt]:
@@ -75,6 +77,14 @@ def task_of(request: TaskRequest, file: str, choose: Choose | None = None) -> tu
         if fields
         else columns_of(request.data, split_labels(request.labels), put_in, named)
     )
+    if request.judge is not None and (request.url is None or not needs_judge(columns)):
+        why = (
+            "names a model at --url"
+            if request.url is None
+            else "only open questions have one, with long references or none"
+        )
+        msg = f"--judge: {why}"
+        raise UsageError(msg)
     columns = _with_words("\n".join(text for role, text in turns if role != "assistant"), columns, file)
     if columns.kind in OF_KIND:
         prompt = prompt_of_template(columns, request.instruction, chat)
@@ -155,6 +165,9 @@ def converse(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: s
         url = _address(ask, say)
         if url != NONE:
             request = replace(request, url=url, model=ask("the name of the model there", "llama3.2"))
+    if request.model is not None and request.judge is None and needs_judge(columns):
+        answer = ask("the name of the model there that judges its answers", request.model)
+        request = replace(request, judge=None if answer == request.model else answer)
     return request
 
 

@@ -250,6 +250,8 @@ def _of_choice(frame: pl.DataFrame, path: Path, found: DataColumns, options: Seq
         known: dict[str, str] = {}
     elif {value.upper() for value in values} <= set(signs):
         known = {value: value.upper() for value in values}
+    elif _are_texts(frame, found.gold_label, options):  # before places, since options may be numbers
+        return replace(found, kind="multiple_choice", options=tuple(options), labels=signs)
     elif all(_INTEGER.fullmatch(value) for value in values):
         first = 0 if "0" in values else 1
         known = {str(first + place): sign for place, sign in enumerate(signs)}
@@ -259,13 +261,23 @@ def _of_choice(frame: pl.DataFrame, path: Path, found: DataColumns, options: Seq
     if wrong is not None:
         msg = (
             f"--gold: column {_name(found.gold_label)} holds {wrong[:80]!r}, which is neither the letter of an option "
-            f"({signs[0]} to {signs[-1]}) nor its place; write the letter of the right option"
+            f"({signs[0]} to {signs[-1]}) nor its place, nor in each row its text; write the letter of the right option"
         )
         raise UsageError(msg)
     counted = [f"column {_name(found.gold_label)} counts options from {min(known)}: {min(known)} is A"] if known else []
     counted = counted if all(map(str.isdigit, known)) else []
     notes = (*found.notes, *counted)
     return replace(found, kind="multiple_choice", options=tuple(options), labels=signs, gold_labels=known, notes=notes)
+
+
+def _are_texts(frame: pl.DataFrame, gold: str, options: Sequence[str]) -> bool:
+    # whether each row's gold label is the text of one of its options
+    def is_text(right: str | None, *given: str | None) -> bool:
+        texts = items_of(given[0] or "") if len(given) == 1 else [text or "" for text in given]
+        right = composed((right or "").strip())
+        return not right or [composed(text.strip()) for text in texts].count(right) == 1
+
+    return all(itertools.starmap(is_text, frame.select(gold, *options).iter_rows()))
 
 
 def read_rows(path: Path) -> pl.DataFrame:

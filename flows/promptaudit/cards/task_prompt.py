@@ -121,6 +121,11 @@ def is_short(references: Sequence[str]) -> bool:
     return sum(len(text.split()) for text in references) <= SHORT_WORDS * len(references)
 
 
+def needs_judge(columns: DataColumns) -> bool:
+    """Checks whether the questions are open and no rule scores their answers well: without references, or with long ones."""
+    return columns.kind == "open_ended" and (columns.gold_label is None or not is_short(columns.references))
+
+
 RECOGNISED = (
     "the fields are those of the JSON that the prompt asks for; --fields names others, --labels asks for labels"
 )

@@ -66,6 +66,10 @@ def init(
         str | None, typer.Option(help="Ask at this OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Name the model that is served at --url.")] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Name the model at --url that judges open answers; the default is the audited one."),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(help="Name the audit and its files; the default is mine. It is added to a folder of cards."),
@@ -97,6 +101,7 @@ def init(
         msg = "--labels and --fields: a task has labels or fields, so give one of the two"
         raise UsageError(msg)
     of_data = {"labels": labels, "fields": fields, "instruction": instruction, "messages": messages, "url": url}
+    of_data["judge"] = judge
     of_data |= {"input": input_, "gold": gold, "id": id_, "kind": kind, "name": name}
     if data is None and any(each is not None for each in of_data.values()):
         msg = f"{', '.join(f'--{each}' for each in of_data)} and --model go with --data, a file of yours"
@@ -131,7 +136,9 @@ def _written_for(folder: Path, request: TaskRequest) -> tuple[list[Path], tuple[
         request = converse(request, progress.ask, progress.say, Ids(name).task_file)
     choose = progress.choose_text if progress.can_ask else None
     columns, prompt = task_of(request, Ids(name).task_file, choose)
-    endpoint = None if request.url is None or request.model is None else Endpoint(url=request.url, model=request.model)
+    endpoint = None
+    if request.url is not None and request.model is not None:
+        endpoint = Endpoint(url=request.url, model=request.model, judge=request.judge)
     written, remarks = scaffold_for(folder, request.data, columns, prompt, endpoint, name)
     lines = (f"{request.data.name}: {columns.sentence}", *columns.notes, *prompt.lines, *remarks)
     return written, tuple(map(visible, lines)), name

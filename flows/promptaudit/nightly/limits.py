@@ -29,8 +29,9 @@ def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
     """Waits for the named limits, as far as the server has them, and holds them for the block.
 
     A line says what is waited for and which nights hold it. A limit that stays taken while no night holds it does not
-    keep this one: a server that was restarted may have forgotten who held it. While the server is away a night goes on
-    without limits.
+    keep this one: a server that was restarted may have forgotten who held it. A limit of 0, by which an operator stops
+    nights, keeps it until the limit is raised or its time is up; an inactive one keeps none. While the server is away a
+    night goes on without limits.
     """
     with contextlib.ExitStack() as stack:
         if limits:
@@ -50,19 +51,22 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> None:
             with contextlib.suppress(_Taken):
                 stack.enter_context(_places(limits))
                 break
-            taken, holders = " and ".join(_full(client, limits)), ", ".join(_holders(client, limits))
-            unheld_since = time.monotonic() if holders else unheld_since
+            full, holders = _full(client, limits), ", ".join(_holders(client, limits))
+            taken, stopped = " and ".join(full), [name for name, limit in full.items() if limit == 0]
+            unheld_since = time.monotonic() if holders or stopped else unheld_since
             if time.monotonic() - unheld_since > FREE_AGAIN_S:
                 bar.log_warning(
                     f"{taken} stays taken, though no night holds it: a server that was restarted may have forgotten who did. "
                     f"This night goes on without; `prefect gcl update NAME --active-slots 0` frees a limit"
                 )
                 break
-            line = f"waiting for {taken}, " + (
-                f"which {holders} holds"
-                if holders
-                else f"which no night holds; what a killed one held is free in {LEASE_S} s"
-            )
+            if stopped:
+                why = f"a limit of 0 lets no night run; `prefect gcl update {stopped[0]} --limit 1` does"
+            elif holders:
+                why = f"which {holders} holds"
+            else:
+                why = f"which no night holds; what a killed one held is free in {LEASE_S} s"
+            line = f"waiting for {taken}, {why}"
             if line != said:
                 bar.log(line)
             said = line
@@ -72,7 +76,7 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> None:
 
 
 class _Taken(Exception):
-    """Says that a limit has no place left."""
+    """Says that a limit has no place left, or none at all."""
 
 
 @contextlib.contextmanager
@@ -83,15 +87,23 @@ def _places(limits: Sequence[str]) -> Iterator[None]:
             stack.enter_context(places)
         except Exception as error:
             cause = error.__cause__
-            if isinstance(cause, httpx.HTTPStatusError) and cause.response.status_code == httpx.codes.LOCKED:
+            # of a limit of 0 the server says that it is less than what is asked for
+            if isinstance(cause, httpx.HTTPStatusError) and cause.response.status_code in (
+                httpx.codes.LOCKED,
+                httpx.codes.UNPROCESSABLE_ENTITY,
+            ):
                 raise _Taken from None
             raise
         yield
 
 
-def _full(client: SyncPrefectClient, limits: Sequence[str]) -> list[str]:
-    found = {each.name: each for each in client.read_global_concurrency_limits(limit=200)}
-    return [name for name in limits if name in found and found[name].active_slots >= found[name].limit] or [*limits]
+def _full(client: SyncPrefectClient, limits: Sequence[str]) -> dict[str, int | None]:
+    # those without a place, and how many each has; all of them if one became free meanwhile
+    found = {each.name: each for each in client.read_global_concurrency_limits(limit=200) if each.active}
+    full: dict[str, int | None] = {
+        name: found[name].limit for name in limits if name in found and found[name].active_slots >= found[name].limit
+    }
+    return full or dict.fromkeys(limits)
 
 
 def _holders(client: SyncPrefectClient, limits: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ from promptaudit.marts.publish import is_published, publish
 from promptaudit.nightly.after_run import FUNCTIONS, AfterRun, NightContext, NightResult, Steps, finish
 from promptaudit.nightly.tonight import longest, record_night, steps_of, tonights_run
 from promptaudit.plan.design import design_audit
-from promptaudit.registry.errors import PromptauditError, WarehouseLocked
+from promptaudit.registry.errors import PromptauditError, WarehouseLocked, lines_of
 from promptaudit.registry.registry import Registry
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.clock import now
@@ -134,28 +134,28 @@ def _night(context: NightContext, registry: Registry, began: list[str], steps: S
 
 
 def _finish_older(context: NightContext, run: str, finished_at: datetime, steps: Steps) -> None:
-    # as of when its run ended; a failure is a warning, so that tonight's night goes on
+    # as of when its run ended; a failure, also a defect, is a warning, so that tonight's night goes on
     context.progress.step(f"finishing the night of run {run}, which was interrupted")
     try:
         if not is_published(context.warehouse, run):
             rebuild_runs(context.settings, run, context.progress)
         finish(AfterRun(context=context, audit_run_id=run, at=finished_at), steps)
-    except PromptauditError as error:
-        context.progress.warn(f"the night of run {run} stays unfinished: {error}")
+    except Exception as error:  # noqa: BLE001 - as above
+        context.progress.warn(f"the night of run {run} stays unfinished: {'; '.join(lines_of(error))}")
 
 
 def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error: Exception, progress: Progress) -> None:
-    # the message is sent even if nothing can land, and soon; a night whose format gate failed is finished
+    # the message is sent even if nothing can land, and soon; a night whose format gate failed is finished. What fails here,
+    # maybe by the same defect, is a warning and hides neither the message nor the first error
     warehouse, wait_s = Warehouse(settings.warehouse), min(settings.lock_wait_s, MESSAGE_WITHIN_S)
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
-    lines = error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
-    problem = Problem(kind="unmeasured", summary="; ".join(lines))
+    problem = Problem(kind="unmeasured", summary="; ".join(lines_of(error)))
     code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
     try:
         with warehouse.hold(wait_s, progress.say):
             changes = settle(warehouse, audit_id, run, [problem], {})
-    except PromptauditError as failure:
-        progress.warn(f"the alarm did not land: {failure}")
+    except Exception as failure:  # noqa: BLE001 - as above
+        progress.warn(f"the alarm did not land: {'; '.join(lines_of(failure))}")
         changes = Changes(raised=(problem,), news=(problem,))
     message = compose(Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code), changes)
     if message is not None:
@@ -167,5 +167,5 @@ def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
                 record_night(warehouse, audit_id, run, "finished", {"exit_code": code})
             if rows:  # so that the gate of the published copy sees that there is a newer run
                 publish(warehouse)
-    except PromptauditError as failure:
-        progress.warn(f"the night was not closed: {failure}")
+    except Exception as failure:  # noqa: BLE001 - as above
+        progress.warn(f"the night was not closed: {'; '.join(lines_of(failure))}")

@@ -55,6 +55,11 @@ class PromptauditError(Exception):
         return type(self)(f"{where}: {super().__str__()}")
 
 
+def lines_of(error: Exception) -> tuple[str, ...]:
+    """Lists the lines of an error; of a defect only its kind, since its text may quote an answer."""
+    return error.lines if isinstance(error, PromptauditError) else (f"{type(error).__name__}, a defect",)
+
+
 class UsageError(PromptauditError):
     """A wrong option, argument or setting."""
 

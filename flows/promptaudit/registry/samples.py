@@ -227,18 +227,25 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
             msg = f"{shown} row {number}: '{data.input}' is missing"
             raise DataError(msg)
         seen[sample_id] = number
-        gold = rename.get(composed(gold), gold) if gold else None
-        if gold is not None and composed(gold) not in labels:
-            msg = f"{shown} row {number}: gold label {gold[:80]!r} is not one of the labels{nearest(gold, labels.values())}"
-            raise DataError(msg)
-        gold = None if gold is None else labels[composed(gold)]
-        fields = {name: value or "" for name, value in row.items() if value is None or isinstance(value, str)}
         options = _listed(data.options, row)
+        gold = rename.get(composed(gold), gold) if gold else None
+        signs = {**_signs(task, options), **labels}
+        if gold is not None and composed(gold) not in signs:
+            what = "is neither one of the labels nor an option" if options else "is not one of the labels"
+            msg = f"{shown} row {number}: gold label {gold[:80]!r} {what}{nearest(gold, (*labels.values(), *options))}"
+            raise DataError(msg)
+        gold = None if gold is None else signs[composed(gold)]
+        fields = {name: value or "" for name, value in row.items() if value is None or isinstance(value, str)}
         _refuse_odd_options(task, row, options, gold, f"{shown} row {number}")
         references = (_gold_object(task, row),) if task.fields else _listed(data.references, row)
         cluster = None if data.cluster is None else (row[data.cluster] or "").strip() or None
         samples.append(Sample(sample_id, text, gold, fields, options, references, cluster))
     return samples
+
+
+def _signs(task: TaskCard, options: Sequence[str]) -> dict[str, str]:
+    # by an option's text, its label; a row may name the right option by its text
+    return {composed(option.strip()): sign for sign, option in zip(task.label_names, options, strict=False)}
 
 
 def _gold_object(task: TaskCard, row: Mapping[str, str | None]) -> str:

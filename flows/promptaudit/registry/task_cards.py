@@ -131,7 +131,7 @@ class Data(Card):
     )
     input: str = Field("input", description="column of the text put for {input}")
     gold_label: str | None = Field(
-        None, description="column of the gold label; for multiple_choice, of the right option's label"
+        None, description="column of the gold label; for multiple_choice, of the right option's label or text"
     )
     gold_labels: dict[str, str] | None = Field(
         None, description="what the gold column holds, each value with the label that it stands for"

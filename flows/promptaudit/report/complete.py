@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptaudit.marts.publication import Due, Publication, end, left_open
 from promptaudit.marts.publish import publish
-from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
+from promptaudit.registry.errors import UsageError, WarehouseError, WarehouseLocked, lines_of
 from promptaudit.report import BELOW, report
 from promptaudit.report.comparison_page.page import write_again, write_page
 from promptaudit.warehouse import Warehouse
@@ -64,8 +64,7 @@ def _warned(progress: Progress, what: str, command: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - one page keeps no night from beginning
-        words = str(error) if isinstance(error, PromptauditError) else f"{type(error).__name__}, a defect"
-        progress.warn(f"{what} is not written: {words}; `{command}` tries again")
+        progress.warn(f"{what} is not written: {'; '.join(lines_of(error))}; `{command}` tries again")
 
 
 def erasing(publications: Collection[Publication]) -> set[str]:

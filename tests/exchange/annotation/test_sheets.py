@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from promptaudit.exchange.annotation.draw import of_rulable
 from promptaudit.exchange.annotation.take_sheet import read_rulings, take_sheet
 from promptaudit.exchange.annotation.write_sheet import COLUMNS, AnswerText, sheet_row, write_sheet
 from promptaudit.marts.publish import publish
@@ -23,7 +24,6 @@ from promptaudit.system.settings import Settings
 from promptaudit.udfs.raters.verdict_groups import WRONG
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import frame_of
-from promptaudit.warehouse.sql import sql
 
 pytestmark = pytest.mark.slow
 
@@ -276,6 +276,27 @@ def test_a_row_is_a_distinct_answer_that_can_be_ruled_on(unchanged: Settings, tm
     assert encoded(written)["strata"][f"{WRONG}, in format"] == {"n_rows": 1, "n_answers": 1}
 
 
+def test_what_a_judge_rules_on_without_a_key_people_can_rule_on_too(settings: Settings, tmp_path: Path) -> None:
+    judge = {"judge_key": "", "repetitions": 1, "max_asks": 1, "recorded_at": now(), "audit_run_id": RUN}
+
+    def offered(judge_id: str, **card: Any) -> set[str]:
+        rows = [{**judge, "judge_id": judge_id, "card": json.dumps(card)}]
+        Warehouse(settings.warehouse).land([("judges", frame_of("judges", rows))])
+        publish(Warehouse(settings.warehouse))
+        write_sheet(settings, None, tmp_path / "sheet.csv", force=True)
+        return {row["item"] for row in read(tmp_path / "sheet.csv")}
+
+    assert offered("of keys") == ITEMS
+    assert offered("of another task", references="none", tasks=["u"]) == ITEMS
+    assert offered("alone", references="none") == ITEMS | {prediction("1")}
+    (row,) = [row for row in read(tmp_path / "sheet.csv") if row["item"] == prediction("1")]
+    assert (row["question"], row["references"], row["answer"]) == ("Question keyless?", "", "A")
+    # and what the sheet offers is taken
+    items = sorted({row["item"] for row in read(tmp_path / "sheet.csv")})
+    found = Warehouse(settings.warehouse).read(of_rulable("rulable_answers"), run=RUN, items=[*items, prediction("8")])
+    assert sorted(row["item"] for row in found) == items
+
+
 def test_one_answer_under_another_order_of_options_is_another(tmp_path: Path) -> None:
     said = [("1", "one", "v1", "A"), ("2", "one", "v3", "A"), ("3", "one", "v4", "A")]
     sheet = tmp_path / "sheet.csv"
@@ -284,9 +305,8 @@ def test_one_answer_under_another_order_of_options_is_another(tmp_path: Path) ->
     options = {row["item"]: row["options"] for row in read(sheet)}
     assert options == {prediction("1"): "A. red\nB. green", prediction("2"): "A. green\nB. red"}
     # a ruling on each, and every answer has one
-    query = sql("exchange.annotation", "rulable_answers")
     items = [prediction(name) for name in "123"]
-    answers = Warehouse(settings.warehouse).read(query, run=RUN, items=items)
+    answers = Warehouse(settings.warehouse).read(of_rulable("rulable_answers"), run=RUN, items=items)
     assert len({row["answer"] for row in answers}) == len(options)
 
 

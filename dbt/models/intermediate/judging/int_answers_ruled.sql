@@ -1,14 +1,32 @@
 -- One row per run, task and answer that people ruled on: what they said, and how many answers it stands for.
 -- Sheets are drawn evenly within the groups of answers that verdict_group makes in and out of format, and some groups are drawn
 -- more than others: a ruling stands for as many answers as its group has to each ruling in it. Rulings that no sheet asked for
--- are taken as drawn so.
+-- are taken as drawn so. Answers to a sample without a key count where a judge rules on them without one.
 with rated as {{ of_this_build('int_answers_rated', where="kind = 'people' and is_match is not null") }},
 
 labelled as {{ of_this_build('int_predictions_labelled') }},
 
 variants as {{ of_this_build('stg_prompt_variants') }},
 
-samples as {{ of_this_build('stg_samples', where='has_key') }},
+samples as {{ of_this_build('stg_samples') }},
+
+keyless as {{ of_this_build('stg_judges', where='not needs_key') }},
+
+rulable as (
+    select
+        audit_run_id,
+        task_id,
+        sample_id
+    from samples
+    where
+        has_key
+        or exists (
+            select 1 from keyless
+            where
+                samples.audit_run_id = keyless.audit_run_id
+                and (keyless.task_ids is null or list_contains(keyless.task_ids, samples.task_id))
+        )
+),
 
 scores as (
     select
@@ -28,7 +46,7 @@ answers as (
         min(labelled.prediction_id) as prediction_id,
         bool_or(labelled.answer_status = 'valid') as is_in_format
     from labelled
-    semi join samples using (audit_run_id, task_id, sample_id)
+    semi join rulable using (audit_run_id, task_id, sample_id)
     semi join rated using (audit_run_id, task_id)
     inner join variants
         on

@@ -1,7 +1,7 @@
 -- One row per run, model, task, strategy, prompt variant, sample and scoring method: the mean over its repetitions.
 -- An unscored answer counts 0 in accuracy and not at all in accuracy_scored. An error, a ruling that was never made, and
 -- options that were never weighed are missing and count in neither, nor does a sample of which it is not known what is right,
--- unless somebody who knew has ruled on the answer, or the judge needs no right answer.
+-- unless somebody who knew has ruled on the answer, or who rules needs no right answer, as people do.
 -- People rule on some questions: of theirs count those whose every answer they ruled on, so that all templates and models are
 -- held to the same ones.
 with scored as {{ of_this_build('fct_scores') }},
@@ -36,7 +36,7 @@ scores as (
         {{ is_missing_score('scored.unscored_kind') }} as is_missing,
         scored.score_state = 'scored'
         or (
-            (samples.has_key or coalesce(keyless.needs_no_key, false))
+            (samples.has_key or coalesce(keyless.needs_no_key, scored.scoring_method = 'people'))
             and scored.unscored_kind is distinct from 'no_key'
         ) as is_known,
         samples.sample_index,

@@ -11,6 +11,8 @@ variants as {{ of_this_build('stg_prompt_variants') }},
 
 samples as {{ of_this_build('stg_samples') }},
 
+judges as {{ of_this_build('stg_judges') }},
+
 answers as (
     select
         scored.audit_run_id,
@@ -31,9 +33,11 @@ answers as (
         on scored.audit_run_id = labelled.audit_run_id and scored.prediction_id = labelled.prediction_id
     inner join variants
         on scored.audit_run_id = variants.audit_run_id and scored.prompt_variant_id = variants.prompt_variant_id
+    left join judges
+        on scored.audit_run_id = judges.audit_run_id and scored.scoring_method = 'judge:' || judges.judge_id
     where
         not {{ is_missing_score('scored.unscored_kind') }}
-        and (samples.has_key or scored.score_state = 'scored')
+        and (samples.has_key or not coalesce(judges.needs_key, true) or scored.score_state = 'scored')
         and (scored.is_correct is not null or scored.score is null) -- a grade is no ruling
 ),
 

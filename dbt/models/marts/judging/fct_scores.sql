@@ -45,12 +45,12 @@ raters as (
         verdicts.audit_run_id,
         verdicts.rater,
         judges.task_ids,
-        coalesce(judges.needs_key, true) as needs_key
+        coalesce(judges.needs_key, verdicts.rater != 'people') as needs_key
     from verdicts
     left join judges on verdicts.audit_run_id = judges.audit_run_id and verdicts.rater = 'judge:' || judges.judge_id
 ),
 
--- a judge rules on every answer to its tasks, people on those to some questions
+-- a judge rules on every answer to its tasks, people on those to some questions, for which they need no key
 questions_of_people as (
     select distinct
         audit_run_id,

@@ -24,7 +24,7 @@ from promptaudit.engines import Say, silent
 from promptaudit.evidence.blanks import GONE, LEAST, NEEDED, TEXTS
 from promptaudit.evidence.retain import restore, retire_again, retired_runs
 from promptaudit.evidence.verify import verify
-from promptaudit.marts.publication import Due, add, end, left_open, publication
+from promptaudit.marts.publication import Due, Publication, add, end, left_open, publication
 from promptaudit.marts.publish import bring_lake_up, publish
 from promptaudit.registry.errors import DataError, UsageError, nearest
 from promptaudit.system.clock import now
@@ -80,7 +80,7 @@ def erase(
     """Erases the texts of a sample in every run, seals that, publishes, and writes the reports of the runs again.
 
     A data row that no run asked is a sample too if prompts show it as an example. Doing it again finds what an
-    interrupted call left, and nothing else.
+    interrupted call left, whether or not that named the task, and nothing else.
 
     Raises:
         DataError: no run has such a sample and no prompt shows it as an example, or a run is not as it was sealed.
@@ -92,15 +92,25 @@ def erase(
     texts = _texts(samples)
     runs_of_sample = {row.audit_run_id for row in samples}
     _refuse_altered(warehouse, runs_of_sample)
-    own = (sample_id, task_id)
-    begun = [each for each in left_open(warehouse) if each.due.sample == own]
-    with publication(warehouse, _due(warehouse, runs_of_sample).joined(Due(sample=own))):
+    begun = _begun(warehouse, sample_id, task_id, samples)
+    with publication(warehouse, _due(warehouse, runs_of_sample).joined(Due(sample=(sample_id, task_id)))):
         # an interrupted call has deleted pages that this one writes again
         for each in begun:
             add(warehouse, each.due)
         erasure = _erase(warehouse, sample_id, task_id, reason, samples, texts)
     end(warehouse, begun)
     return erasure
+
+
+def _begun(
+    warehouse: Warehouse, sample_id: str, task_id: str | None, samples: Sequence[SampleOfRun]
+) -> list[Publication]:
+    # the interrupted erasures of the sample of which this one does everything: of its tasks, or of every task
+    left = [each for each in left_open(warehouse) if each.due.sample[:1] == (sample_id,)]
+    if not left or task_id is None:
+        return left
+    has_every_task = {row.task_id for row in _found(warehouse, sample_id, None)} == {row.task_id for row in samples}
+    return [each for each in left if each.due.sample[1] == task_id or (has_every_task and each.due.sample[1] is None)]
 
 
 def _due(warehouse: Warehouse, runs: Collection[str]) -> Due:
@@ -192,10 +202,7 @@ def _clean_backups(warehouse: Warehouse, samples: Sequence[SampleOfRun], texts: 
 
 
 def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[SampleOfRun]:
-    # a row for each run and task that asked the sample or shows it as an example
-    samples = rows_as(SampleOfRun, warehouse.read(sql("audit.erase", "samples"), sample=sample_id, task=task_id))
-    with warehouse.write() as con:
-        samples += shown_rows(con, sample_id, task_id)
+    samples = _found(warehouse, sample_id, task_id)
     if not samples:
         of = "" if task_id is None else f" of task {task_id!r}"
         known = warehouse.read(sql("audit.erase", "known_rows"))
@@ -207,6 +214,13 @@ def _samples(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[
             msg = f"{sends} and is not finished: `promptaudit run` finishes it first"
             raise UsageError(msg)
     return samples
+
+
+def _found(warehouse: Warehouse, sample_id: str, task_id: str | None) -> list[SampleOfRun]:
+    # a row for each run and task that asked the sample or shows it as an example
+    samples = rows_as(SampleOfRun, warehouse.read(sql("audit.erase", "samples"), sample=sample_id, task=task_id))
+    with warehouse.write() as con:
+        return samples + shown_rows(con, sample_id, task_id)
 
 
 def _texts(samples: Sequence[SampleOfRun]) -> list[str]:

@@ -15,7 +15,7 @@ ARCHIVE = "the archive of "
 
 
 def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
-    """Lists what is sound and a command for each damaged place; empty if nothing is damaged.
+    """Lists what is sound and a command for each damaged place; empty if nothing is damaged and the warehouse is there.
 
     The warehouse and its published copy restore each other. Everything else is made from the warehouse, but for the
     archive of retired rows, which only a backup has.
@@ -25,7 +25,7 @@ def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
     bad = {each.where for each in damaged}
     there = {OWN: own.is_file(), COPY: copy.is_file(), IN_PARQUET: warehouse.places.marts.is_dir()}
     sound = [where for where, is_there in there.items() if is_there and where not in bad]
-    if not damaged:
+    if not damaged and there[OWN]:
         return []
     lines = [f"sound: {', '.join(sound) or 'neither the warehouse nor a copy of it'}"]
     log = own.with_name(own.name + ".wal")
@@ -33,9 +33,11 @@ def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
     of_own = [each for each in damaged if each.where == OWN]
     if of_own and all(each.kind != "broken" and each.what.startswith(("marts.", "view ")) for each in of_own):
         lines.append(f"restore {OWN}: promptaudit rebuild")  # of the landed rows, which are sound; it publishes too
-    elif OWN in bad and COPY in sound:
-        moved = f" && mv {_named(log)} {_named(log)}.damaged" if log.exists() else ""
-        lines.append(f"restore {OWN}: mv {at} {at}.damaged{moved} && cp -p {to} {at} (what landed since is lost)")
+    elif (OWN in bad or not there[OWN]) and COPY in sound:
+        away = "".join(f"mv {_named(path)} {_named(path)}.damaged && " for path in (own, log) if path.exists())
+        lines.append(
+            f"restore {OWN}: {away}cp -p {to} {at} && promptaudit rebuild (what landed since and is not in the spool is lost)"
+        )
     elif COPY in bad and OWN in sound:
         lines.append(f"restore {COPY}: {'promptaudit rebuild' if log.exists() else f'cp -p {at} {to}'}")
     elif bad & {OWN, COPY}:

@@ -124,7 +124,7 @@ def verify(
     own, copy = warehouse.places.file, warehouse.published.path
     files = [(path, name) for path, name in ((own, OWN), (copy, COPY)) if path.is_file()]
     if not files:
-        msg = f"{warehouse}: no such warehouse, and nothing is published beside it"
+        msg = f"{warehouse}: no such warehouse, and nothing is published beside it; if it is lost, put a backup in its place"
         raise WarehouseError(msg)
     allowed = None if signers is None else read_signers(signers)
     notes, kept = [], None

@@ -15,8 +15,14 @@ import numpy as np
 from promptaudit.system.keys import content_id
 from promptaudit.udfs.raters.verdict_groups import GROUPS, verdict_groups
 from promptaudit.warehouse import Row
+from promptaudit.warehouse.sql import over, sql
 
 IN_FORMAT, OUT_OF_FORMAT = "in format", "out of format"
+
+
+def of_rulable(name: str) -> str:
+    """Loads a query of this room that reads `rulable_samples`, those on whose answers people can rule."""
+    return over(sql("exchange.annotation", name), rulable_samples=sql("exchange.annotation", "rulable_samples"))
 
 
 class Stratum(NamedTuple):

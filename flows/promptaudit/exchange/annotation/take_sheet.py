@@ -10,6 +10,7 @@ from typing import Any
 from promptaudit.audit.run import make_ready
 from promptaudit.cards.trust.readers import trusted_readers
 from promptaudit.evidence.retain import without_retired
+from promptaudit.exchange.annotation.draw import of_rulable
 from promptaudit.marts.publish import newest_published, publish
 from promptaudit.marts.transform import own_readers, transform
 from promptaudit.registry.errors import DataError, UsageError, nearest
@@ -200,7 +201,7 @@ def _answers_of(
     warehouse: Warehouse, audit_run_id: str, path: Path, rulings: Sequence[Ruling]
 ) -> tuple[dict[str, str], set[str]]:
     items = sorted({ruling.item for ruling in rulings})
-    rows = warehouse.read(sql("exchange.annotation", "rulable_answers"), run=audit_run_id, items=items)
+    rows = warehouse.read(of_rulable("rulable_answers"), run=audit_run_id, items=items)
     answers = {row["item"]: row["answer"] for row in rows}
     for ruling in rulings:
         if ruling.item not in answers:

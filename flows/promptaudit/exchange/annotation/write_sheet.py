@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from promptaudit.exchange.annotation.draw import Answer, answers_of, draw, of_questions, shuffled
+from promptaudit.exchange.annotation.draw import Answer, answers_of, draw, of_questions, of_rulable, shuffled
 from promptaudit.exchange.annotation.width import Promise, Rectifiable, promise, rectifiable, rulings_of_task
 from promptaudit.registry.errors import DataError, UsageError, refuse_unknown
 from promptaudit.system.display.spreadsheet import CsvRows, cell_of
@@ -98,18 +98,18 @@ def write_sheet(  # noqa: PLR0913 - one option each
     model and judge of each task, and leaves out what people ruled on. With `questions` it writes every distinct answer
     to so many questions of each task instead, under every template: Hua et al. (2025) had people rule on fifty.
 
-    Nothing in the sheet shows model, template, rule or judge; `item` is a hash. Blank answers and samples without a key
-    are left out. The same run, n or questions, seed and task give the same bytes. Cells that a spreadsheet would take
-    for a formula begin with an apostrophe, control characters are written out, and the middle of a text longer than a
-    cell is left out. Raises UsageError for a file that exists (unless `force`) or is no .csv, an unknown task, and a
-    width that no rulings reach or that is reached already.
+    Nothing in the sheet shows model, template, rule or judge; `item` is a hash. Left out are blank answers, and samples
+    without a key unless a judge rules on them. The same run, n or questions, seed and task give the same bytes. Cells
+    that a spreadsheet would take for a formula begin with an apostrophe, control characters are written out, and the
+    middle of a text longer than a cell is left out. Raises UsageError for a file that exists (unless `force`) or is no
+    .csv, an unknown task, and a width that no rulings reach or that is reached already.
     """
     audit_run_id, published, chosen = _opened(settings, run, path, task, force=force)
-    answers = answers_of(published.read(sql("exchange.annotation", "answers"), run=audit_run_id, tasks=chosen))
+    answers = answers_of(published.read(of_rulable("answers"), run=audit_run_id, tasks=chosen))
     if not answers:
-        msg = f"run {audit_run_id} has no answer to rule on: all are blank or of samples without a key"
+        msg = f"run {audit_run_id} has no answer to rule on: all are blank, or of samples without a key on which no judge rules"
         raise DataError(msg)
-    judged = rectifiable(published.read(sql("exchange.annotation", "widths"), run=audit_run_id, tasks=chosen), answers)
+    judged = rectifiable(published.read(of_rulable("widths"), run=audit_run_id, tasks=chosen), answers)
     if width is not None:
         items = shuffled(list(_for_width(answers, judged, width, seed)), seed)
         if not items:

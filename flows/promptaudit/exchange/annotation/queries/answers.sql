@@ -8,7 +8,7 @@ with answers as (
         bool_or(predictions.answer_status = 'valid') as is_in_format,
         list(distinct predictions.model_id) as models
     from marts.fct_predictions as predictions
-    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
+    semi join rulable_samples using (task_id, sample_id)
     inner join marts.dim_prompt_variants as variants using (audit_run_id, task_id, prompt_variant_id)
     left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
     left join raw.predictions as asked using (audit_run_id, prediction_id)
@@ -16,7 +16,6 @@ with answers as (
         predictions.audit_run_id = $run
         and list_contains($tasks, predictions.task_id)
         and predictions.answer_status not in ('error', 'empty')
-        and samples.has_key
     group by
         predictions.task_id,
         predictions.sample_id,

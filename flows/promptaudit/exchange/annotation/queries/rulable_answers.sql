@@ -13,14 +13,13 @@ select
         )
     ) as answer
 from raw.predictions as predictions
-inner join raw.samples as samples using (audit_run_id, task_id, sample_id)
+semi join rulable_samples using (task_id, sample_id)
 inner join raw.prompt_variants as variants using (audit_run_id, prompt_variant_id)
 left join raw.option_orders as orders using (audit_run_id, prompt_variant_id, sample_id)
 where
     predictions.audit_run_id = $run
     and predictions.prediction_id in (select unnest($items))
     and regexp_matches(predictions.completion, '\S')
-    and (samples.gold_label is not null or samples.reference_answers is not null)
 union all
 select
     prompt_variant_id as item,

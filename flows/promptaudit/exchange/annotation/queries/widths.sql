@@ -10,14 +10,13 @@ with by_sample as (
         count(scores.is_correct) as n_scored,
         count(*) filter (scores.is_correct) as n_right
     from marts.fct_scores as scores
-    inner join marts.dim_samples as samples using (audit_run_id, task_id, sample_id)
+    semi join rulable_samples using (task_id, sample_id)
     inner join marts.fct_predictions as predictions using (audit_run_id, prediction_id)
     where
         scores.audit_run_id = $run
         and list_contains($tasks, scores.task_id)
         and (starts_with(scores.scoring_method, 'judge:') or scores.scoring_method = 'people')
-        and not coalesce(scores.unscored_kind in ('no_answer', 'not_judged', 'judge_failed'), false)
-        and samples.has_key
+        and not coalesce(scores.unscored_kind in ('no_answer', 'no_key', 'not_judged', 'judge_failed'), false)
     group by all
 ),
 
