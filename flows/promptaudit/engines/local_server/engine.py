@@ -33,7 +33,7 @@ class LocalServerEngine(Engine):
 
     def __init__(self, card: ModelCard, may_try: MayTry = always, say: Say = silent, slots: int = 1) -> None:
         self.max_connections = card.limits.max_connections
-        self._least = min(slots, self.max_connections) if card.starts_server else 1
+        self.least = min(slots, self.max_connections) if card.starts_server else 1
         self._card, self._may_try, self._say = card, may_try, say
         self._launch: Launch | None = None
         self._server: ServerProcess | None = None
@@ -72,7 +72,7 @@ class LocalServerEngine(Engine):
             card = card.model_copy(update={"base_url": (self._server.base_url,)})
         self._http.secrets = (key,) if key else ()
         self._card = card
-        self._engine = OpenAIEngine(card, self._may_try, key, self._least)
+        self._engine = OpenAIEngine(card, self._may_try, key, self.least)
         self.notes = self._engine.notes
         self._asking = [Asking(http=self._http, card=card, base_url=url, key=key) for url in base_urls(card)]
         self.served = await self._read_served(self._asking)
