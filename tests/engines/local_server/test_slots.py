@@ -31,7 +31,7 @@ def test_a_server_of_our_own_never_has_fewer_requests_than_slots(
     # the worst that pacing can see: every answer is slow, more at once gain nothing, and fewer lose nothing
     for name, value in {"SLOW_SHARE": 0.0, "TOO_SLOW_SHARE": math.inf, "LOSS": 0.0, "GAIN": math.inf}.items():
         monkeypatch.setattr(in_flight, name, value)
-    patience_s = 30 if is_started else 0.5
+    patience_s = 30 if is_started else 4
     with full_server(N_REQUESTS, SLOTS, at_first=2 * SLOTS, patience_s=patience_s) as server:
 
         async def start(*_: object) -> ServerProcess:
