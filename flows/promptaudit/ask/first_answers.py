@@ -43,18 +43,18 @@ class Look:
         self._name, self._noun, self._read, self._say, self._mend = name, noun, read, say, mend
         self._max_invalid = max_invalid_rate * FIRST
         self._n_back = self._n_answers = self._n_invalid = 0
-        self._is_over, self._places = False, asyncio.Semaphore(FIRST)
+        self._is_over, self._places = asyncio.Event(), asyncio.Semaphore(FIRST)
 
     async def admit(self) -> None:
         """Lets a request pass; until the check is over at most 50 are out at once."""
-        if not self._is_over:
+        if not self._is_over.is_set():
             await self._places.acquire()
-            if self._is_over:  # who waits behind it passes too
+            if self._is_over.is_set():  # who waits behind it passes too
                 self._places.release()
 
     def see(self, request: Request, answer: Answer) -> None:
         """Counts one answer; raises MeasureError when more than the allowed share of the first 50 are invalid."""
-        if self._is_over:
+        if self._is_over.is_set():
             return
         self._places.release()
         self._n_back += 1
@@ -84,13 +84,13 @@ class Look:
 
     def end(self) -> None:
         """Lets waiting requests go on, and prints what would read more of the answers."""
-        if not self._is_over:
+        if not self._is_over.is_set():
             self._pass_all()
             for line in self._advice():
                 self._say(line)
 
     def _pass_all(self) -> None:
-        self._is_over = True
+        self._is_over.set()
         self._places.release()
 
     def _say_how_long(self, passed_s: float, n_answers: int) -> None:
