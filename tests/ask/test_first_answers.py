@@ -31,7 +31,7 @@ def test_the_first_request_is_shown_with_its_prompt_completion_and_label(tmp_pat
     assert shown.endswith("  label      person")
 
 
-def test_a_model_without_labels_costs_50_answers_and_no_more(tmp_path: Path) -> None:
+def test_a_model_without_labels_costs_the_answers_that_tell_and_50_beside_them(tmp_path: Path) -> None:
     with running_server(completion="I would say it is a person.", latency_s=0.02) as server:
         cards = write_cards(tmp_path / "cards", server.base_url, n_samples=100, limits="{max_connections: 200}")
         with pytest.raises(
@@ -43,9 +43,10 @@ def test_a_model_without_labels_costs_50_answers_and_no_more(tmp_path: Path) -> 
             "'I would say it is a person.' as person; mend the prompt"
         )
         assert f"; task 'questions': 26 of the first 26 answers could not be read; {advice}" in str(stopped.value)
-        assert server.counters()["requests"] == 50
-        assert server.counters()["peak_in_flight"] <= 50
-    assert cells(tmp_path / "audit.duckdb") == (50, 50)
+        counted = server.counters()
+        assert 50 <= counted["requests"] <= 26 + 50
+        assert counted["peak_in_flight"] <= 50
+    assert cells(tmp_path / "audit.duckdb") == (counted["requests"], counted["requests"])
 
 
 def test_a_run_that_goes_on_is_told_which_reader_would_take_what_was_not_read(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from promptaudit.ask import meters
 from promptaudit.ask import workers as asking
 from promptaudit.ask.meters import RequestMeter
+from promptaudit.engines import Answer
 from promptaudit.engines.pacing import retry
 from promptaudit.registry.cards import Price
 from promptaudit.registry.errors import BudgetReached
@@ -82,9 +84,20 @@ def test_a_cards_time_may_hold_no_second_round(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_fails_leaves_the_price_known() -> None:
-    from promptaudit.engines import Answer
-
     meter = RequestMeter("m", 2, 0, Price(input_usd_per_mtok=1, output_usd_per_mtok=1))
     meter.count(Answer(attempts=()), None)
     meter.count(Answer(completion="yes", prompt_tokens=1_000_000, completion_tokens=0), None)
     assert meter.cost() == "1.0000 USD"
+
+
+def test_a_slow_model_is_counted_by_the_minute_and_says_nothing_of_the_rest_before_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(meters.time, "monotonic", lambda: now)
+    meter = RequestMeter("m", 61, 0, None)
+    assert meter.line() == "m: 0/61 (0/s, 0.0000 USD)"
+    for _ in range(2):
+        meter.count(Answer(completion="yes"), None)
+        now += 20.0
+    assert meter.line() == "m: 2/61 (3/min, 1180 s left, price unknown)"

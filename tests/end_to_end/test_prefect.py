@@ -254,8 +254,8 @@ def test_the_edges_of_a_night_are_what_its_steps_made(stage: Nights) -> None:
     (found,) = (run for run in stage.server.runs("audit") if run["state_type"] == "COMPLETED")
     assert stage.edges(found["id"]) == {
         "paraphrase": set(),
-        "infer api simple": {"paraphrase"},
-        "transform up_to_formats": {"infer api simple"},
+        "infer api": {"paraphrase"},
+        "transform up_to_formats": {"infer api"},
         "validate": {"transform up_to_formats"},
         "transform after_formats": {"validate"},
         "compare": {"transform after_formats"},
@@ -276,7 +276,7 @@ def test_a_night_taken_again_asks_nothing_and_a_step_that_fails_says_why(stage: 
     assert {path.name for path in stage.log.parent.iterdir()} == {"home", "audits", "worker.log", "prefect.yaml"}
     assert (run["state_type"], run["state_name"]) == ("FAILED", "Could not measure")
     assert run["state"]["message"].startswith("exit code 3: EngineError: model 'small' at ")
-    (task,) = stage.server.ask("/task_runs/filter", {"task_runs": {"name": {"any_": ["infer closed simple"]}}})
+    (task,) = stage.server.ask("/task_runs/filter", {"task_runs": {"name": {"any_": ["infer closed"]}}})
     assert task["state_type"] == "FAILED"
     logs = stage.server.ask("/logs/filter", {"logs": {"task_run_id": {"any_": [task["id"]]}}})
     for text in (

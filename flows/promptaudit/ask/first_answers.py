@@ -42,19 +42,21 @@ class Look:
         self._half_at = 0.0
         self._name, self._noun, self._read, self._say, self._mend = name, noun, read, say, mend
         self._max_invalid = max_invalid_rate * FIRST
-        self._n_sent = self._n_back = self._n_answers = self._n_invalid = 0
-        self._is_over = asyncio.Event()
+        self._n_back = self._n_answers = self._n_invalid = 0
+        self._is_over, self._places = asyncio.Event(), asyncio.Semaphore(FIRST)
 
     async def admit(self) -> None:
-        """Lets the first 50 requests pass, the others when the first are back."""
-        self._n_sent += 1
-        if self._n_sent > FIRST and not self._is_over.is_set():
-            await self._is_over.wait()
+        """Lets a request pass; until the check is over at most 50 are out at once."""
+        if not self._is_over.is_set():
+            await self._places.acquire()
+            if self._is_over.is_set():  # who waits behind it passes too
+                self._places.release()
 
     def see(self, request: Request, answer: Answer) -> None:
         """Counts one answer; raises MeasureError when more than the allowed share of the first 50 are invalid."""
         if self._is_over.is_set():
             return
+        self._places.release()
         self._n_back += 1
         if answer.is_landed:
             label, is_read = self._read(request, answer)
@@ -63,7 +65,7 @@ class Look:
             self._n_answers += 1
             self._n_invalid += not is_read
         if self._n_invalid > self._max_invalid:
-            self._is_over.set()
+            self._pass_all()
             what = (
                 f"{self._name}: {self._n_invalid} of its first {self._n_answers} answers are no {self._noun}, the last"
             )
@@ -83,9 +85,13 @@ class Look:
     def end(self) -> None:
         """Lets waiting requests go on, and prints what would read more of the answers."""
         if not self._is_over.is_set():
-            self._is_over.set()
+            self._pass_all()
             for line in self._advice():
                 self._say(line)
+
+    def _pass_all(self) -> None:
+        self._is_over.set()
+        self._places.release()
 
     def _say_how_long(self, passed_s: float, n_answers: int) -> None:
         n_left = self._n_requests - self._n_back

@@ -21,7 +21,6 @@ from promptaudit.registry.errors import PromptauditError
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.rows import reader_json
 
-EVERY_STRATEGY = "every strategy"  # the name of the one step of a model that is asked through a batch interface
 MEND = "mend the prompt or the reader, or raise format.max_invalid_rate_at_first"
 
 
@@ -35,8 +34,7 @@ def infer(
 ) -> AskResult:
     """Asks every missing cell of a run and lands the answers; returns how many, and notes on the models.
 
-    `ask_batch` runs the cells of a model under one strategy, one batch after the other. With a `lander` other processes
-    ask the models that are asked over a network.
+    `ask_batch` runs the cells of a model. With a `lander` other processes ask the models that are asked over a network.
 
     Raises BudgetReached, EngineError or MeasureError (the first answers are no labels), and KeyboardInterrupt, after
     landing the answers up to then.
@@ -66,7 +64,6 @@ class ModelWork:
         self.requests = requests
         self.landed: Callable[[str, Request], str | None] | None = landed
         self._landing = workers.landing
-        self._strategies = {variant.prompt_variant_id: variant.strategy for variant in variants}
         tasks = {task_id: reader_json(card) for task_id, card in design.tasks.items()}
         readers = {v.prompt_variant_id: v.reader or tasks[v.task_id] for v in variants}
         allowed = design.audit.format.max_invalid_rate_at_first
@@ -81,12 +78,8 @@ class ModelWork:
         self._look = Look(f"model '{model_id}'", noun, advice.read, allowed, workers.say, MEND, advice.lines, n_missing)
         self._ceiling = Ceiling()
 
-    def batch_of(self, request: Request) -> str:
-        """Names the strategy that a request asks under."""
-        return self._strategies[request.prompt_variant_id]
-
     async def admit(self) -> None:
-        """Waits for the check of the first answers."""
+        """Waits while the check of the first answers lets no more out."""
         await self._look.admit()
 
     def take(self, request: Request, answer: Answer, price: Price | None) -> None:
@@ -145,7 +138,7 @@ class _Inference:
             )
         elif self.workers.stopped_by is None and next(self.missing(model_id), None) is not None:
             with contextlib.suppress(PromptauditError):  # the workers know what stopped them
-                await self.workers.ask_batch(model_id, EVERY_STRATEGY, lambda: self._ask_in_batches(model_id, card))
+                await self.workers.ask_batch(model_id, lambda: self._ask_in_batches(model_id, card))
 
     async def _ask_in_batches(self, model_id: str, card: ModelCard) -> None:
         from promptaudit.ask.ask_in_batches import BatchContext, ask_in_batches, open_batches
@@ -184,7 +177,7 @@ class _Inference:
 
 
 def in_order(variants: Sequence[Variant]) -> list[Variant]:
-    """Sorts variants by strategy, so that each strategy is one batch; inside a strategy the order of the prompts stays.
+    """Sorts variants by strategy; inside a strategy the order of the prompts stays.
 
     Prompts that begin alike follow each other, for the servers' caches.
     """

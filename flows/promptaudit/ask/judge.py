@@ -251,10 +251,6 @@ class _JudgeWork:
         )
         self.requests = self._requests(wanted)
 
-    def batch_of(self, request: Request) -> str:  # noqa: ARG002 - as of cells
-        # all rulings of a judge are one batch
-        return self.name
-
     async def admit(self) -> None:
         await self._look.admit()
 

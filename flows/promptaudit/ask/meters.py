@@ -72,7 +72,7 @@ class RequestMeter:
         """Writes the bar as text."""
         seconds = time.monotonic() - (self.started or time.monotonic())
         rate = (self.done - self.before) / max(seconds, 1e-3)
-        left = (self.wanted - self.done) / rate if rate else 0.0
-        remaining = f", {left:.0f} s left" if self.done < self.wanted else ""
+        left = f", {(self.wanted - self.done) / rate:.0f} s left" if rate and self.done < self.wanted else ""
+        speed = f"{rate:.0f}/s" if rate >= 1 or not rate else f"{60 * rate:.0f}/min"
         tries = f", {self.n_tries_failed} tries failed" if self.n_tries_failed else ""
-        return f"{self.name}: {self.done}/{self.wanted} ({rate:.0f}/s{remaining}, {self.cost()}{tries})"
+        return f"{self.name}: {self.done}/{self.wanted} ({speed}{left}, {self.cost()}{tries})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import functools
 import itertools
 import threading
 import time
@@ -26,9 +25,9 @@ from promptaudit.system.clock import now
 from promptaudit.system.deadline import ended_by_sigterm
 
 Batch = Callable[[], Awaitable[None]]
-"""Asks some cells of one model, all under one strategy."""
-AskBatch = Callable[[str, str, Batch], Awaitable[None]]
-"""Runs a batch, given the ids of its model and strategy: directly, or as a step that a person can watch."""
+"""Asks the missing cells of one model, or some of them."""
+AskBatch = Callable[[str, Batch], Awaitable[None]]
+"""Runs a batch, given what is asked, as a model's id: directly, or as a step that a person can watch."""
 OnAnswer = Callable[[str, Answer | None, Engine | None], None]
 """Moves the progress bars: takes a model's or judge's name, an answer and the engine.
 
@@ -43,7 +42,7 @@ MOST_FAILED = 10_000
 """Bounds the requests of a model that a further round asks: they are kept in memory, and more are an outage."""
 
 
-async def as_it_is(_model_id: str, _strategy: str, batch: Batch) -> None:
+async def as_it_is(_asked: str, batch: Batch) -> None:
     """Runs a batch directly."""
     await batch()
 
@@ -56,9 +55,6 @@ class Work(Protocol):
     entry: Entry  # of the model's card
     requests: Iterator[Request]
     landed: LandedAnswers | None  # another model's landed answers, for a model that perturbs them
-
-    def batch_of(self, request: Request) -> str:
-        """Names the batch of a request; the requests of a batch come one after the other."""
 
     async def admit(self) -> None:
         """Waits until one more request may be sent."""
@@ -136,13 +132,7 @@ class Workers:
             await engine.open()
             name = work.name if work.what == "model" else f"{work.what}:{work.name}"
             self.land_served(name, asking.card, engine.served)
-            is_first = True
-            for batch, requests in itertools.groupby(itertools.chain([first], work.requests), work.batch_of):
-                await self.ask_batch(work.name, batch, functools.partial(self._batch, asking, requests, is_first))
-                is_first = False
-                if self._is_stopped():  # the rest of the stream is not read
-                    break
-            await self._ask_again(asking)
+            await self.ask_batch(work.name, lambda: self._batch(asking, first))
         except PromptauditError as error:
             self.stop(error)
         finally:
@@ -153,11 +143,12 @@ class Workers:
     def _is_stopped(self) -> bool:
         return self.stopped_by is not None
 
-    async def _batch(self, asking: _AskedModel, requests: Iterator[Request], is_first: bool) -> None:  # noqa: FBT001 - of a partial
+    async def _batch(self, asking: _AskedModel, first: Request) -> None:
         # raises what stopped the run, so that a stopped batch does not pass for complete
-        # the first request goes alone, so that its failure stops the others
-        follow = await self._one(asking, next(requests)) if is_first else None
-        await self._round(asking, requests, follow)
+        # the first request goes alone, so that its failure stops the others; a server of our own refuses none
+        follow = await self._one(asking, first) if asking.engine.least == 1 else first
+        await self._round(asking, asking.work.requests, follow)
+        await self._ask_again(asking)
         if self.stopped_by is not None:
             raise self.stopped_by
 

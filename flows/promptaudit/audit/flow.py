@@ -37,7 +37,7 @@ def tasks_of(warehouse: Warehouse) -> Steps:
         return materialize(*_assets(warehouse, "raw", tables), by="promptaudit", asset_deps=made_of, **options)
 
     variants = lands("prompt_variants", "grid", "option_orders", made_of=("tasks", "samples", "designs"), **ASKS)
-    named = {"task_run_name": "infer {model_id} {strategy}"}
+    named = {"task_run_name": "infer {asked}"}
     answers = lands("predictions", "attempts", made_of=("models", "samples"), **named, **ASKS)
     checks = lands("format_checks", "format_validations", made_of=("predictions",), **CHECKS)
     return Steps(

@@ -124,7 +124,7 @@ class AuditRun:
 
 @dataclass(frozen=True)
 class AnsweredBatch:
-    """Marks that the cells of a model under one strategy have their answers."""
+    """Marks that the cells of a model, or of a shard, have their answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +166,8 @@ def paraphrase(run: AuditRun) -> ParaphraseResult:
     return replace(result, variants=variants)
 
 
-async def infer(wordings: ParaphraseResult, model_id: str, strategy: str, batch: Batch) -> AnsweredBatch:
-    """Asks every missing cell of a model under one strategy."""
+async def infer(wordings: ParaphraseResult, asked: str, batch: Batch) -> AnsweredBatch:
+    """Asks every missing cell of a model, or of a shard."""
     await batch()
     return AnsweredBatch()
 
@@ -246,7 +246,7 @@ class Steps(NamedTuple):
     """Lists the steps of a run: the functions, or Prefect tasks in their place."""
 
     paraphrase: Callable[[AuditRun], ParaphraseResult] = paraphrase
-    infer: Callable[[ParaphraseResult, str, str, Batch], Awaitable[AnsweredBatch]] = infer
+    infer: Callable[[ParaphraseResult, str, Batch], Awaitable[AnsweredBatch]] = infer
     transform: Callable[..., Derivation] = transform
     validate: Callable[[AuditRun, Derivation], ValidationResult] = validate
     judge: Callable[[AuditRun, ValidationResult], AskResult] = judge
@@ -269,8 +269,8 @@ def ask(run: AuditRun, wordings: ParaphraseResult, steps: Steps = FUNCTIONS) -> 
     else:
         lander = lander_of(purse, design, variants, run.askers)
 
-    async def ask_batch(model_id: str, strategy: str, batch: Batch) -> None:
-        batches.append(await steps.infer(wordings, model_id, strategy, batch))
+    async def ask_batch(asked: str, batch: Batch) -> None:
+        batches.append(await steps.infer(wordings, asked, batch))
 
     with run.progress.asking("cells", meters_of_models(design, variants, warehouse, run.audit_run_id)) as on_answer:
         asked = ask_models(purse, design, variants, on_answer, ask_batch, lander)

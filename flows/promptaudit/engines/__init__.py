@@ -117,6 +117,7 @@ class Engine(ABC):
     """
 
     max_connections: int
+    least: int = 1  # it is asked so many at once from the first on
     served: ServedModel | None = None  # known once it is open
     notes: Sequence[str] = ()  # printed at the end of the run: parameters that were refused and left out
 

@@ -109,6 +109,9 @@ def test_by_default_it_is_served_by_a_program_that_is_told_the_settings(
         "gpu_layers": None,
     }
     assert not {"OPENAI_API_KEY", "LLAMA_ARG_CTX_SIZE"} & set(launch.environment)
+    assert launch.environment["GOMP_SPINCOUNT"] == "300"
+    monkeypatch.setenv("GOMP_SPINCOUNT", "infinity")
+    assert launch_of(card(), root).environment["GOMP_SPINCOUNT"] == "infinity"
     assert launch.settings == launch_of(card(llama_cpp={"context": 100, "slots": 3, "threads": 2}), root).settings
     assert launch.settings != launch_of(card(), root).settings
 

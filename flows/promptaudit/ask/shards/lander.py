@@ -118,7 +118,7 @@ class Lander:
     async def _show(self, workers: Workers, shard: int) -> None:
         # as a batch that a person can watch; an error of one shard stops all
         with contextlib.suppress(PromptauditError):  # the workers know what stopped them
-            await workers.ask_batch("shard", f"{shard} of {self._n_shards}", lambda: self._see_through(workers, shard))
+            await workers.ask_batch(f"shard {shard} of {self._n_shards}", lambda: self._see_through(workers, shard))
 
     async def _see_through(self, workers: Workers, shard: int) -> None:
         # starts askers of a shard until one has asked all of it

@@ -98,7 +98,8 @@ def launch_of(card: ModelCard, root: Path) -> Launch:
         model=card.model,
         settings=("llama.cpp", str(binary), str(gguf), card.model, settings.model_dump_json()),
         words=by_xllamacpp if binary is None else by_binary,
-        environment=environment(dropped="LLAMA_"),
+        # its threads meet hundreds of times a token; who spins for long there holds the processor that the last one needs
+        environment={"GOMP_SPINCOUNT": "300"} | environment(dropped="LLAMA_"),
         key_variable=KEY_VARIABLE,
         timeout_s=settings.start_timeout_s,
     )

@@ -36,7 +36,7 @@ class LlamaServerEngine(LocalServerEngine):
             n_connections = min(card.limits.max_connections, QUEUED * settings.slots)
             limits = card.limits.model_copy(update={"max_connections": n_connections})
             card = card.model_copy(update={"limits": limits})
-        super().__init__(card, may_try, say)
+        super().__init__(card, may_try, say, settings.slots)
         self._root = entry.root
 
     def _launched(self) -> Launch:

@@ -24,13 +24,16 @@ from promptaudit.system.scrub import one_line
 class LocalServerEngine(Engine):
     """Asks a model behind the servers at `base_url`, or, without one, behind a server that it starts and ends.
 
+    A server that it starts computes `slots` answers at once and has no other user: it is never asked fewer.
+
     Engines of the same model and settings share one started server. Raises EngineError from `open` if the server does
     not come up or serves another model, and from `answer` as soon as a started server has ended; otherwise as
     `OpenAIEngine` does.
     """
 
-    def __init__(self, card: ModelCard, may_try: MayTry = always, say: Say = silent) -> None:
+    def __init__(self, card: ModelCard, may_try: MayTry = always, say: Say = silent, slots: int = 1) -> None:
         self.max_connections = card.limits.max_connections
+        self.least = min(slots, self.max_connections) if card.starts_server else 1
         self._card, self._may_try, self._say = card, may_try, say
         self._launch: Launch | None = None
         self._server: ServerProcess | None = None
@@ -69,7 +72,7 @@ class LocalServerEngine(Engine):
             card = card.model_copy(update={"base_url": (self._server.base_url,)})
         self._http.secrets = (key,) if key else ()
         self._card = card
-        self._engine = OpenAIEngine(card, self._may_try, key)
+        self._engine = OpenAIEngine(card, self._may_try, key, self.least)
         self.notes = self._engine.notes
         self._asking = [Asking(http=self._http, card=card, base_url=url, key=key) for url in base_urls(card)]
         self.served = await self._read_served(self._asking)

@@ -42,10 +42,10 @@ class OpenAIEngine(Engine):
     `answer` for a wrong key, no quota, an unknown model, a redirect, an error that refuses MOST_ALIKE requests in a
     row, or a server that never took a connection or has stopped answering. No error, attempt or answer holds the key.
     The key is read from the card's variable unless `key` is given. A parameter that the model refuses is left out from
-    then on, and noted.
+    then on, and noted. A slow endpoint gets `least` requests at once or more.
     """
 
-    def __init__(self, card: ModelCard, may_try: MayTry = always, key: str | None = None) -> None:
+    def __init__(self, card: ModelCard, may_try: MayTry = always, key: str | None = None, least: int = 1) -> None:
         self.max_connections = card.limits.max_connections
         self._card = card
         self._may_try = may_try
@@ -57,7 +57,7 @@ class OpenAIEngine(Engine):
         body = Body(card)
         self.notes = body.learnt
         self._sending = Sending(body, self._secrets)
-        self._lanes = Lanes([Pace(endpoint, self.max_connections, card.limits.timeout_s) for endpoint in endpoints])
+        self._lanes = Lanes([Pace(each, self.max_connections, card.limits.timeout_s, least) for each in endpoints])
         self._spacing = Spacing(card.limits)
         self._alike = "", 0  # the error that the last requests were refused by, and how many were
         self._stopped_by: str | None = None

@@ -30,13 +30,13 @@ class Pace(Generic[Endpoint]):
 
     Each request starts with `take` and ends with one of `accepted`, `rejected`, `unreachable`, `timed_out` and
     `given_up`. Times are of one monotonic clock. As long as nothing was ever rejected, the only limit is the number in
-    flight that brings most answers. `limit_s` bounds one try.
+    flight that brings most answers, which is never below `least`. `limit_s` bounds one try.
     """
 
-    def __init__(self, endpoint: Endpoint, ceiling: int, limit_s: float) -> None:
+    def __init__(self, endpoint: Endpoint, ceiling: int, limit_s: float, least: int = 1) -> None:
         self.endpoint = endpoint
         self.window = Window(ceiling)
-        self.most = InFlight(ceiling, limit_s)
+        self.most = InFlight(ceiling, limit_s, least)
         self.patience = Patience(limit_s, ceiling)
         self.rate = Rate()
         self.in_flight = 0
@@ -127,10 +127,8 @@ class Pace(Generic[Endpoint]):
 
         From now on one request at a time tests if the endpoint is back.
         """
-        self.in_flight -= 1
+        self.given_up(sent_at)
         self._is_calm = False
-        if self._probe == sent_at:
-            self._probe = None
         if sent_at < self._failed_at:
             return
         self._failed_at = now
@@ -160,12 +158,10 @@ class Pace(Generic[Endpoint]):
         return allowed, self.rate.per_second(now), max(self._paused_until - now, 0.0)
 
     def _reached(self, sent_at: float, now: float) -> None:
-        self.in_flight -= 1
+        self.given_up(sent_at)
         self.is_reached, self.n_silent, self.responded_at = True, 0, now
         if self.down_since is not None:
             self.down_since, self.n_failed = None, 0
-        if self._probe == sent_at:
-            self._probe = None
 
     def _has_recovered(self, now: float) -> bool:
         return (

@@ -15,13 +15,14 @@ from promptaudit.engines.vllm.command_line import launch_of
 from promptaudit.engines.vllm.loglikelihoods import loglikelihoods
 from promptaudit.registry.cards import ModelCard
 from promptaudit.registry.errors import nearest
+from promptaudit.registry.model_cards import VllmServer
 
 
 class VllmServerEngine(LocalServerEngine):
     """Asks a model behind vLLM's server."""
 
     def __init__(self, card: ModelCard, may_try: MayTry = always, say: Say = silent) -> None:
-        super().__init__(card, may_try, say)
+        super().__init__(card, may_try, say, (card.vllm or VllmServer()).max_num_seqs or 1)
         self._single_tokens: SingleTokens = {}
 
     def _launched(self) -> Launch:

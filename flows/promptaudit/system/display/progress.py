@@ -19,7 +19,8 @@ OnAnswer = Callable[[str, Any, Any], None]
 
 The answer and the engine may be None.
 """
-SECONDS_A_LINE = 10.0  # without a terminal, a line each so many seconds
+SECONDS_A_LINE, MOST_SECONDS_A_LINE = 10.0, 600.0
+"""Sets the seconds before the first line where there is no terminal, and the most; each wait is twice the one before."""
 COUNTS, COUNT_MARK, SECONDS_A_COUNT = "PROMPTAUDIT_COUNTS", "\x02", 0.2
 """The variable that asks for lines of counts, for a program that draws bars; how they begin.
 
@@ -146,13 +147,13 @@ class Progress:
 
                 yield on_answer
         else:
-            spoke_at = time.monotonic()
+            spoke_at, wait_s = time.monotonic(), SECONDS_A_LINE
 
             def on_answer(name: str, answer: object, engine: object) -> None:
-                nonlocal spoke_at
+                nonlocal spoke_at, wait_s
                 named[name].count(answer, engine)
-                if time.monotonic() - spoke_at > SECONDS_A_LINE:
-                    spoke_at = time.monotonic()
+                if time.monotonic() - spoke_at > wait_s:
+                    spoke_at, wait_s = time.monotonic(), min(2 * wait_s, MOST_SECONDS_A_LINE)
                     self.say("; ".join(meter.line() for meter in meters if meter.done < meter.wanted))
 
             yield on_answer
