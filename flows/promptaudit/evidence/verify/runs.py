@@ -134,9 +134,9 @@ def verify(
         is_same = len(files) > 1 and _are_same(own, copy)
         places, of_chains, unread = _places(stack, warehouse, files, is_same=is_same)
         if not places:
-            findings = of_chains + unread
-            findings += [] if allowed is None else [Finding(kind="broken", where=OWN, what="seals", detail=NOBODY)]
-            return VerifyResult(findings=findings, notes=notes, restore=restoring(warehouse, of_chains + unread))
+            unsigned = [] if allowed is None else [Finding(kind="broken", where=OWN, what="seals", detail=NOBODY)]
+            restore = restoring(warehouse, of_chains + unread)
+            return VerifyResult(findings=unsigned + of_chains + unread, notes=notes, restore=restore)
         chain = places[0].chain
         tables = tables_of_runs(places[0].con)
         known = places[0].con.execute(sql("evidence", "known_runs")).fetchall()
@@ -152,9 +152,8 @@ def verify(
         against = None if kept is None else kept.seal
         if any(each.kind != "unsealed" for each in of_chains):
             notes.append("the chain of seals itself differs: rows and marts were not held against it")
-            findings = of_chains + unread
-            restore = restoring(warehouse, findings)
-            return VerifyResult(findings=findings, notes=notes, against=against, restore=restore)
+            found = of_chains + unread
+            return VerifyResult(findings=found, notes=notes, against=against, restore=restoring(warehouse, found))
         unsigned, proof = _check_signed(places, allowed)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
         is_copy = places[0].where != OWN
