@@ -33,10 +33,11 @@ _LIKE_A_RUN = re.compile(r"[0-9a-f]+")
 _LAST_WORD = """
     select greatest($now, max(moment) + interval 1 microsecond) as moment
     from (
-        select pinned_at as moment from raw.baselines where audit_id = $audit
+        select pinned_at as moment, after_run_index from raw.baselines where audit_id = $audit
         union all
-        select accepted_at from raw.acceptances where audit_id = $audit
+        select accepted_at, after_run_index from raw.acceptances where audit_id = $audit
     )
+    where after_run_index = (select max(run_index) from raw.audit_runs)
 """
 
 

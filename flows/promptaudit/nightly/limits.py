@@ -17,6 +17,7 @@ from prefect.runtime import flow_run
 
 from promptaudit.engines.openai_api.addresses import base_urls
 from promptaudit.nightly.artifacts import Bar, key_of
+from promptaudit.registry.errors import MeasureError
 from promptaudit.registry.registry import Registry
 
 LEASE_S = 60  # how long a killed night's places stay taken: the least Prefect allows; its own default is 300
@@ -29,13 +30,19 @@ def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
     """Waits for the named limits, as far as the server has them, and holds them for the block.
 
     A line says what is waited for and which nights hold it. A limit that stays taken while no night holds it does not
-    keep this one: a server that was restarted may have forgotten who held it. A limit of 0, by which an operator stops
-    nights, keeps it until the limit is raised or its time is up; an inactive one keeps none. While the server is away a
-    night goes on without limits.
+    keep this one: a server that was restarted may have forgotten who held it. An inactive limit keeps none. While the
+    server is away a night goes on without limits.
+
+    Raises MeasureError for a limit of 0, by which an operator stops nights, where it is not raised soon: a night that
+    waited would keep those of other audits from the warehouse.
     """
+    stopped: list[str] = []
     with contextlib.ExitStack() as stack:
         if limits:
-            bar.show(lambda: _take(stack, limits, bar))
+            bar.show(lambda: stopped.extend(_take(stack, limits, bar)))
+        if stopped:
+            msg = f"the limit {stopped[0]} is 0, which stops nights; `prefect gcl update {stopped[0]} --limit 1` lets them run"
+            raise MeasureError(msg)
         try:
             yield
         finally:
@@ -43,7 +50,8 @@ def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
             bar.show(stack.close)
 
 
-def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> None:
+def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> list[str]:
+    # returns the limits of 0 that keep it
     said, unheld_since = "", time.monotonic()
     with get_client(sync_client=True) as client:
         _tag(client, ())
@@ -53,8 +61,10 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> None:
                 break
             full, holders = _full(client, limits), ", ".join(_holders(client, limits))
             taken, stopped = " and ".join(full), [name for name, limit in full.items() if limit == 0]
-            unheld_since = time.monotonic() if holders or stopped else unheld_since
+            unheld_since = time.monotonic() if holders and not stopped else unheld_since
             if time.monotonic() - unheld_since > FREE_AGAIN_S:
+                if stopped:
+                    return stopped
                 bar.log_warning(
                     f"{taken} stays taken, though no night holds it: a server that was restarted may have forgotten who did. "
                     f"This night goes on without; `prefect gcl update NAME --active-slots 0` frees a limit"
@@ -73,6 +83,7 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> None:
             time.sleep(POLL_S)
         _tag(client, limits)
     stack.callback(_untag)
+    return []
 
 
 class _Taken(Exception):

@@ -153,6 +153,8 @@ def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
     try:
         with warehouse.hold(wait_s, progress.say):
+            if warehouse.exists():  # the night may have failed before it brought the tables to this version
+                warehouse.apply_schema()
             changes = settle(warehouse, audit_id, run, [problem], {})
     except Exception as failure:  # noqa: BLE001 - as above
         progress.warn(f"the alarm did not land: {'; '.join(lines_of(failure))}")

@@ -393,7 +393,8 @@ create table if not exists raw.waivers (
     measure varchar,
     reason varchar not null,
     valid_until timestamp not null,
-    accepted_at timestamp not null
+    accepted_at timestamp not null,
+    after_run_index bigint
 );
 
 -- one row per audit_run_id, night_id, step

@@ -186,7 +186,7 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
         task_id="question_type",
         strategy="simple",
         measure="micro_f1",
-        run_index=6,
+        after_run_index=6,
     )
     still = verdicts(drop(), "regressed")
     found = changes([opened(drop(), 4)], [], still, [waiver])
@@ -202,7 +202,7 @@ def test_a_waiver_silences_what_it_was_given_for_and_nothing_later() -> None:
         task_id=None,
         strategy=None,
         measure="sensitivity_high",
-        run_index=6,
+        after_run_index=6,
     )
     assert changes([opened(gate())], [], {}, [of_gate]).recovered == ()
     assert changes([opened(gate())], [], {}, [of_gate]).waived == (opened(gate()),)
@@ -534,13 +534,16 @@ def test_a_waiver_of_the_warehouse_counts_until_it_ends(warehouse: Path) -> None
     still = verdicts(drop(base=3), "regressed")
     values = [run(4), "w", "nightly", "no regressed", "gpt", "question_type", "simple", "micro_f1", "known"]
     with Warehouse(warehouse).write() as con:  # the clock was ahead when the alarm was raised
-        con.execute("insert into raw.waivers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [*values, FIRST, FIRST])
+        con.execute("insert into raw.waivers values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 4)", [*values, FIRST, FIRST])
     assert settle(Warehouse(warehouse), "nightly", run(5), [], still).waived == ()  # it ended
     with Warehouse(warehouse).write() as con:
         con.execute("update raw.waivers set valid_until = ?", [datetime(2999, 1, 1)])
     assert len(settle(Warehouse(warehouse), "nightly", run(5), [], still).waived) == 1
-    with Warehouse(warehouse).write() as con:  # of an earlier run, on which the clock was ahead
-        con.execute("update raw.waivers set audit_run_id = ?, accepted_at = ?", [run(3), datetime(2998, 1, 1)])
+    with Warehouse(warehouse).write() as con:  # on an earlier run, but after the alarm
+        con.execute("update raw.waivers set audit_run_id = ?", [run(3)])
+    assert len(settle(Warehouse(warehouse), "nightly", run(5), [], still).waived) == 1
+    with Warehouse(warehouse).write() as con:  # before the alarm, with a clock that was ahead
+        con.execute("update raw.waivers set after_run_index = 3, accepted_at = ?", [datetime(2998, 1, 1)])
     assert settle(Warehouse(warehouse), "nightly", run(5), [], still).waived == ()
 
 

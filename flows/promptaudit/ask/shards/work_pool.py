@@ -109,12 +109,13 @@ class WorkPool:
 
     async def stop(self) -> None:
         """Cancels the flow runs that no worker has begun. The others end when the lander asks them to."""
-        for run in self._runs.values():
-            with contextlib.suppress(Exception):  # the server is away, or somebody deleted the flow run
-                async with get_client() as client:
-                    state = (await client.read_flow_run(run)).state
-                    if state is not None and (state.is_scheduled() or state.is_pending()):
-                        await client.set_flow_run_state(run, Cancelled(), force=True)
+        with contextlib.suppress(Exception):  # the server is away
+            async with get_client() as client:
+                for run in self._runs.values():
+                    with contextlib.suppress(ObjectNotFound):  # somebody deleted it
+                        state = (await client.read_flow_run(run)).state
+                        if state is not None and (state.is_scheduled() or state.is_pending()):
+                            await client.set_flow_run_state(run, Cancelled(), force=True)
 
     async def _have_deployed(self, client: PrefectClient) -> None:
         try:

@@ -120,22 +120,22 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiver:
-    """A rule that a person accepted to fail for a time, on the run at `run_index`. A part that is None stands for any."""
+    """A rule that a person accepted to fail for a time. A part that is None stands for any."""
 
     rule: str
     model_id: str | None
     task_id: str | None
     strategy: str | None
     measure: str | None
-    run_index: int
+    after_run_index: int  # of the run that had landed last then
 
     def covers(self, alarm: Alarm) -> bool:
-        """Checks whether no later run than the waiver's raised the alarm, and it is of its rule and place."""
+        """Checks whether a run before the waiver raised the alarm, and it is of its rule and place."""
         key = alarm.key
         of_rule = self.rule.split()[:2] == ["no", key.kind] if key.is_compared else self.rule == key.measure
         ours = (self.model_id, self.task_id, self.strategy, self.measure if key.is_compared else None)
         at_place = all(part is None or part == its for part, its in zip(ours, key[1:5], strict=True))
-        return of_rule and at_place and alarm.run_index is not None and alarm.run_index <= self.run_index
+        return of_rule and at_place and alarm.run_index is not None and alarm.run_index <= self.after_run_index
 
 
 class _Baseline(NamedTuple):

@@ -22,7 +22,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from promptaudit.gate.alerts.message import Message
-from promptaudit.registry.errors import PromptauditError
+from promptaudit.registry.errors import lines_of
 from promptaudit.system.clock import now
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.helper_processes import environment
@@ -81,8 +81,8 @@ def notify(
         }
         try:
             warehouse.land([("notifications", frame_of("notifications", [row]))])
-        except PromptauditError as failure:  # a message that cannot be kept is sent all the same
-            progress.warn(f"the message's state did not land: {failure}")
+        except Exception as failure:  # noqa: BLE001 - a message that cannot be kept is sent all the same
+            progress.warn(f"the message's state did not land: {'; '.join(lines_of(failure))}")
 
     keep("intended")
     words = {"title": scrub(message.title), "body": scrub(message.text), "tone": TONES.get(kind, "info")}
@@ -103,8 +103,8 @@ def _was_sent(warehouse: Warehouse, audit_run_id: str, notification_id: str, pro
     )
     try:
         return bool(warehouse.read(query, run=audit_run_id, id=notification_id))
-    except PromptauditError as failure:
-        progress.warn(f"whether it was told before is not known: {failure}")
+    except Exception as failure:  # noqa: BLE001 - it is told twice rather than never
+        progress.warn(f"whether it was told before is not known: {'; '.join(lines_of(failure))}")
         return False
 
 

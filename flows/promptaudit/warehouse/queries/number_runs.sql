@@ -22,3 +22,10 @@ set after_run_index = (
     from raw.audit_runs
     where audit_runs.started_at <= baselines.pinned_at
 );
+
+update raw.waivers
+set after_run_index = (
+    select count(*)
+    from raw.audit_runs
+    where audit_runs.started_at <= waivers.accepted_at
+);
