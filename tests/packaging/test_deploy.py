@@ -252,7 +252,9 @@ def test_a_limit_of_none_stops_nights_until_it_is_raised_or_their_time_is_up(
         assert stopped.returncode == MeasureError.exit_code
         late = begin("late", 10.0, 600.0)  # its own time is up before
         assert (
-            late.communicate()[0].splitlines()[-1].startswith("MeasureError: late took longer than 10 s and was stopped")
+            late.communicate()[0]
+            .splitlines()[-1]
+            .startswith("MeasureError: late took longer than 10 s and was stopped")
         )
         waiting = begin("waiting", free_again_s=600.0)
         assert line_of(waiting) == waits

@@ -181,6 +181,15 @@ def test_a_target_without_end_is_given_up_and_its_process_ended(
     assert not [child for child in living if "promptaudit.gate.alerts.deliver" in " ".join(child.cmdline())]
 
 
+def test_a_defect_of_landing_keeps_no_message_back(
+    warehouse: Path, server: RunningWebhooks, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for method in ("land", "read"):
+        monkeypatch.setattr(Warehouse, method, lambda *_, **__: {}["a defect"])
+    assert send(warehouse, server.target("/ok/a")) == "sent"
+    assert "the message's state did not land: KeyError, a defect" in capsys.readouterr().err
+
+
 def test_what_no_warehouse_can_keep_is_told_all_the_same(tmp_path: Path, server: RunningWebhooks) -> None:
     (tmp_path / "audit.duckdb").write_text("no warehouse")
     assert send(tmp_path / "audit.duckdb", server.target("/ok/a")) == "sent"
