@@ -653,3 +653,23 @@ def test_a_column_that_is_computed_for_each_query_is_refused(gated: Gated) -> No
     Warehouse(gated.warehouse).published.path.unlink()
     with pytest.raises(WarehouseError, match=r"computed column of marts\.rpt_audit"):
         held(gated)
+
+
+def test_a_column_that_was_added_is_not_sealed_by_what_restores_it(gated: Gated) -> None:
+    sealed_night(gated)
+    change(gated.warehouse, "alter table marts.rpt_audit add column better double default 0.5")
+    found = held(gated)
+    assert ("added", "marts.rpt_audit", "the warehouse", "column better") in flaws(found)
+    assert any(line.startswith("restore the warehouse: mv ") for line in found.restore)
+    assert not any(line == "restore the warehouse: promptaudit rebuild" for line in found.restore)
+
+
+def test_rows_of_a_running_run_in_the_copy_alone_are_named(gated: Gated) -> None:
+    sealed_night(gated)
+    copy = Warehouse(gated.warehouse).published.path
+    forged = "select * replace ('forged' as audit_run_id{0}) from {1} limit 1"
+    for path in (gated.warehouse, copy):
+        running = forged.format(", 'running' as state", "raw.audit_runs")
+        change(path, f"insert into raw.audit_runs by name {running}")
+    change(copy, f"insert into marts.rpt_audit by name {forged.format('', 'marts.rpt_audit')}")
+    assert ("unsealed", "the published copy") in {(each.kind, each.where) for each in held(gated, "forged").findings}

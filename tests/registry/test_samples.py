@@ -245,3 +245,29 @@ def test_a_landed_card_keeps_the_order_of_its_fields() -> None:
     landed = TaskCard.model_validate_json(card.canonical_json())
     assert (list(landed.fields), landed) == (list(fields), card)
     assert list(json.loads(card.canonical_json())) == ["data", "fields", "instruction", "kind"]
+
+
+@pytest.mark.parametrize(
+    ("golds", "found"),
+    [
+        (
+            ("A", "AB", "B"),
+            "row 1: gold label 'A' is the letter of one option and the text of another; write the letter",
+        ),
+        (("A", "D", "B"), ["A", "D", "B"]),  # letters alone, whatever the options say
+        (("AB", "AB", "AB"), ["C", "C", "C"]),
+    ],
+)
+def test_letters_and_texts_of_options_are_told_apart(
+    tmp_path: Path, golds: tuple[str, ...], found: str | list[str]
+) -> None:
+    rows = [{"id": n, "text": "Which?", "gold": gold, "options": ["B", "A", "AB", "O"]} for n, gold in enumerate(golds)]
+    (tmp_path / "d.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    data = {"path": "d.jsonl", "id": "id", "input": "text", "gold_label": "gold", "options": "options"}
+    card = {"kind": "multiple_choice", "labels": ["A", "B", "C", "D"], "templates": "t", "data": data}
+    task = TaskCard.model_validate(card)
+    if isinstance(found, str):
+        with pytest.raises(DataError, match=found):
+            load_samples("t", task, tmp_path)
+    else:
+        assert [sample.gold_label for sample in load_samples("t", task, tmp_path)] == found

@@ -214,6 +214,7 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
     labels, rename = task.by_composed, {composed(text): label for text, label in (data.gold_labels or {}).items()}
     samples: list[Sample] = []
     seen: dict[str, int] = {}
+    golds: list[tuple[int, str | None, str | None, str | None]] = []
     for number, row in enumerate(frame.iter_rows(named=True), start=1):
         sample_id = str(number - 1) if data.id is None else row[data.id]
         text, gold = row[data.input], None if data.gold_label is None else (row[data.gold_label] or "").strip()
@@ -229,18 +230,33 @@ def load_samples(task_id: str, task: TaskCard, root: Path) -> list[Sample]:
         seen[sample_id] = number
         options = _listed(data.options, row)
         gold = rename.get(composed(gold), gold) if gold else None
-        signs = {**_signs(task, options), **labels}
+        of_texts = _signs(task, options)
+        signs = {**of_texts, **labels}
         if gold is not None and composed(gold) not in signs:
             what = "is neither one of the labels nor an option" if options else "is not one of the labels"
             msg = f"{shown} row {number}: gold label {gold[:80]!r} {what}{nearest(gold, (*labels.values(), *options))}"
             raise DataError(msg)
+        golds.append((number, gold, labels.get(composed(gold or "")), of_texts.get(composed(gold or ""))))
         gold = None if gold is None else signs[composed(gold)]
         fields = {name: value or "" for name, value in row.items() if value is None or isinstance(value, str)}
         _refuse_odd_options(task, row, options, gold, f"{shown} row {number}")
         references = (_gold_object(task, row),) if task.fields else _listed(data.references, row)
         cluster = None if data.cluster is None else (row[data.cluster] or "").strip() or None
         samples.append(Sample(sample_id, text, gold, fields, options, references, cluster))
+    _refuse_unclear(golds, shown)
     return samples
+
+
+def _refuse_unclear(golds: Sequence[tuple[int, str | None, str | None, str | None]], shown: str) -> None:
+    # where some rows have texts, what is the letter of one option and the text of another may be either
+    if any(gold and label is None for _, gold, label, _ in golds):
+        for number, gold, label, of_text in golds:
+            if label and of_text and label != of_text:
+                what = (
+                    "is the letter of one option and the text of another; write the letter of the right one in each row"
+                )
+                msg = f"{shown} row {number}: gold label {str(gold)[:80]!r} {what}"
+                raise DataError(msg)
 
 
 def _signs(task: TaskCard, options: Sequence[str]) -> dict[str, str]:

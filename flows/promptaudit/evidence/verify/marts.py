@@ -123,8 +123,11 @@ def column_checks(check: Check, *, place: Place, is_open: bool) -> Iterator[Find
     is_open = (is_open and not place.is_copy) or _is_of_another_version(place)
     for mart, names in sorted(known.items()):
         if more := place.columns(mart) - names:
-            of_mart = check.part(what=f"marts.{mart}")
-            yield of_mart.found("unsealed" if is_open else "added", detail=f"column {', '.join(sorted(more))}")
+            of_mart, names_ = check.part(what=f"marts.{mart}"), ", ".join(sorted(more))
+            if is_open:
+                yield of_mart.found("unsealed", detail=f"column {names_}, another version's or added")
+            else:
+                yield of_mart.found("added", detail=f"column {names_}")
 
 
 def _is_of_another_version(place: Place) -> bool:

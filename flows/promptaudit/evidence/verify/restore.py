@@ -31,7 +31,7 @@ def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
     log = own.with_name(own.name + ".wal")
     at, to = _named(own), _named(copy)
     of_own = [each for each in damaged if each.where == OWN]
-    if of_own and all(each.kind != "broken" and each.what.startswith(("marts.", "view ")) for each in of_own):
+    if of_own and all(map(_is_derived_again, of_own)):
         lines.append(f"restore {OWN}: promptaudit rebuild")  # of the landed rows, which are sound; it publishes too
     elif (OWN in bad or not there[OWN]) and COPY in sound:
         away = "".join(f"mv {_named(path)} {_named(path)}.damaged && " for path in (own, log) if path.exists())
@@ -44,6 +44,12 @@ def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
         lines.append(f"restore {OWN}: put a backup of {at} in its place, then `promptaudit rebuild`")
     lines += [_of_file(warehouse, each) for each in damaged if each.where not in (OWN, COPY)]
     return list(dict.fromkeys(lines))
+
+
+def _is_derived_again(finding: Finding) -> bool:
+    # a build makes rows and views again, and leaves a column that was added
+    is_column = finding.kind == "added" and finding.detail.startswith("column ")
+    return finding.kind != "broken" and not is_column and finding.what.startswith(("marts.", "view "))
 
 
 def _of_file(warehouse: Warehouse, finding: Finding) -> str:

@@ -27,7 +27,7 @@ from promptaudit.evidence.verify.derive_again import check_again
 from promptaudit.evidence.verify.landed_rows import row_checks
 from promptaudit.evidence.verify.marts import column_checks, file_checks, mart_checks, view_checks
 from promptaudit.evidence.verify.restore import COPY, IN_PARQUET, OWN, restoring
-from promptaudit.marts.digests import NO_ROWS
+from promptaudit.marts.digests import has_rows
 from promptaudit.marts.publication import Publication, cut_short
 from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, schema_versions, seals
 from promptaudit.marts.signature import read_signers
@@ -343,10 +343,8 @@ def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[Findin
     sealed = partial(RunSeal, audit_run_id=run, audit_id=audit_id, seal=own[-1].seal if own else None)
     check = Check(where=places[0].where, what="run", which=run, audit_run_id=run)
     if not own and state == "running":
-        marts = places[0].marts
-        there = [mart for mart, of_run in marts.items() if places[0].sum_of(mart, run, (of_run,)) != NO_ROWS]
-        detail = f"it is running, and no seal has its rows of {', '.join(there)}: `promptaudit run` finishes it"
-        return sealed(state="running"), [check.found("unsealed", detail=detail)] if there else []
+        unsealed = [check.part(where=place.where, explain=partial(_unsealed_marts, place=place)) for place in places]
+        return sealed(state="running"), list(walk(unsealed))
     if not own:
         why = "no seal covers it: its next publication makes one" if state else "rows of a run that was never opened"
         return sealed(state="unsealed"), [check.found("unsealed" if state else "added", detail=why)]
@@ -371,6 +369,14 @@ def _verify_run(known: Known, places: list[Place]) -> tuple[RunSeal, list[Findin
     n_rows = sum(each["n_rows"] for each in own[-1].entries["raw"].values())
     n_retired = sum(n_rows for _, n_rows in retired.values())
     return sealed(state=outcome, n_rows=n_rows, n_retired=n_retired, n_erased=n_erased), findings
+
+
+def _unsealed_marts(check: Check, *, place: Place) -> Iterable[Finding]:
+    # what a build that was cut short has left; a copy may have been published meanwhile
+    run = str(check.audit_run_id)
+    there = [mart for mart in place.marts if (rows := place.rows(mart, run)) is not None and has_rows(place.con, rows)]
+    detail = f"it is running, and no seal has its rows of {', '.join(there)}: `promptaudit run` finishes it"
+    return [check.found("unsealed", detail=detail)] if there else []
 
 
 def _marts_of(

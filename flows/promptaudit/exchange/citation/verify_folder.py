@@ -59,6 +59,7 @@ def verify_folder(folder: Path, *, seal: str | None = None, signers: Path | None
         return VerifyResult(findings=[more], notes=["the seals were not looked at"])
     (audit_run_id,) = runs
     held = verify(warehouse_of(folder), audit_run_id, seal=seal, signers=signers)
+    held = replace(held, restore=())  # a cited run is restored by its own folder alone
     if held.exit_code:
         return held
     with tempfile.TemporaryDirectory(prefix="promptaudit-") as again:
