@@ -34,7 +34,7 @@ def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
     server is away a night goes on without limits.
 
     Raises MeasureError for a limit of 0, by which an operator stops nights, where it is not raised soon: a night that
-    waited would keep those of other audits from the warehouse.
+    waited would keep the nights of other audits from the warehouse.
     """
     stopped: list[str] = []
     with contextlib.ExitStack() as stack:

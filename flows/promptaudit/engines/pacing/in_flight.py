@@ -15,7 +15,7 @@ MAX_REST = 8  # rounds of answers
 
 
 class InFlight:
-    """Tracks how many requests go in flight, from `least` to `ceiling`, and fewer after tries that had no answer in time.
+    """Tracks how many requests go in flight, from `least` to `ceiling`.
 
     It begins with 16, or with `least` or the ceiling where 16 lies outside. While answers come soon each adds one more,
     up to the ceiling. If they take long, as from a server that computes few at once or slows down under load, the
@@ -64,7 +64,7 @@ class InFlight:
         """Records a try that had no answer in its time: halves the number, once for all tries sent before."""
         if sent_at >= self._cut_at and not self._is_cut:
             self._is_cut = True  # silence alone brings it no further down
-            self._before, self.size, self._cut_at = None, max(1, self.size // 2), now
+            self._before, self.size, self._cut_at = None, max(self._least, self.size // 2), now
             self._begin(now)
 
     def _begin(self, now: float) -> None:
@@ -79,7 +79,7 @@ class InFlight:
                 self.size, self._is_growing = size, not self._is_growing
                 self._resting, self._rest = self._rest, min(2 * self._rest, MAX_REST)
                 return
-        if self.size <= self._least or self.size == self._ceiling:
-            self._is_growing = self.size <= self._least
+        if self.size in (self._least, self._ceiling):
+            self._is_growing = self.size == self._least
         self._before = (self.size, rate)
         self.size = min(self._ceiling, 2 * self.size) if self._is_growing else max(self._least, self.size // 2)

@@ -113,7 +113,7 @@ def verify(
     """Checks one run, or every run, against its seals: rows, marts, the published copy, Parquet files, the archive.
 
     `signers` is a file with the keys of people who may sign seals: each seal must be signed by one of them, or be
-    followed by one that is. `more` gives further checks of a warehouse and the run that was asked for, and is told
+    followed by one that is. `more` gives further checks of a warehouse and the run that was asked for, and learns
     whether the published copy alone can be read. `promptaudit.report.verify_file` has checks of the reports beside the
     copy. The caller holds the warehouse; if it is not there, the published copy alone is checked.
 

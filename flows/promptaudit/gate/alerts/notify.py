@@ -103,7 +103,7 @@ def _was_sent(warehouse: Warehouse, audit_run_id: str, notification_id: str, pro
     )
     try:
         return bool(warehouse.read(query, run=audit_run_id, id=notification_id))
-    except Exception as failure:  # noqa: BLE001 - it is told twice rather than never
+    except Exception as failure:  # noqa: BLE001 - sent twice rather than never
         progress.warn(f"whether it was told before is not known: {'; '.join(lines_of(failure))}")
         return False
 
