@@ -91,6 +91,30 @@ def places_named(verified: Ended) -> set[str]:
     return {line.partition(" in ")[2].partition(": ")[0] for line in lines}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["a mart's row", "the warehouse"])
+def test_the_command_that_verify_names_restores_what_is_lost(folder: Path, tmp_path: Path, lost: str) -> None:
+    own = Path(shutil.copytree(folder, tmp_path / "own"))
+    file = own / "warehouse/audit.duckdb"
+    if lost == "the warehouse":
+        file.unlink()
+    else:
+        with duckdb.connect(str(file)) as con:
+            con.execute("delete from marts.fct_predictions where audit_run_id = ? and rowid % 2 = 0", [newest(folder)])
+    search, named = f"{BIN}{os.pathsep}{os.environ['PATH']}", []
+    for _ in range(2):  # of a copy that is older than its page, the page is named then
+        lines = [line for line in promptaudit(own, "verify").out.splitlines() if line.startswith("restore ")]
+        named += [line.partition(": ")[2].partition(" (")[0] for line in lines]
+        for command in named[len(named) - len(lines) :]:
+            subprocess.run(["/bin/sh", "-c", command], cwd=own, env=os.environ | {"PATH": search}, check=True)
+    verified = promptaudit(own, "verify")
+    assert (verified.code, "restore" in verified.out) == (0, False), verified.out
+    if lost == "the warehouse":
+        assert named[0].startswith("cp -p ")
+    else:
+        assert named == ["promptaudit rebuild"]  # of the landed rows, which are there
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_a_flipped_bit_is_named_where_it_lies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,30 +170,6 @@ def test_rot_in_the_warehouse_does_not_reach_its_copy(folder: Path) -> None:
     restore = verified.out.splitlines()[-1]
     assert restore.startswith("restore the warehouse: mv ")
     file.write_bytes(was)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lost", ["a mart's row", "the warehouse"])
-def test_the_command_that_verify_names_restores_what_is_lost(folder: Path, tmp_path: Path, lost: str) -> None:
-    own = Path(shutil.copytree(folder, tmp_path / "own"))
-    file = own / "warehouse/audit.duckdb"
-    if lost == "the warehouse":
-        file.unlink()
-    else:
-        with duckdb.connect(str(file)) as con:
-            con.execute("delete from marts.fct_predictions where audit_run_id = ? and rowid % 2 = 0", [newest(folder)])
-    search, named = f"{BIN}{os.pathsep}{os.environ['PATH']}", []
-    for _ in range(2):  # of a copy that is older than its page, the page is named then
-        lines = [line for line in promptaudit(own, "verify").out.splitlines() if line.startswith("restore ")]
-        named += [line.partition(": ")[2].partition(" (")[0] for line in lines]
-        for command in named[len(named) - len(lines) :]:
-            subprocess.run(["/bin/sh", "-c", command], cwd=own, env=os.environ | {"PATH": search}, check=True)
-    verified = promptaudit(own, "verify")
-    assert (verified.code, "restore" in verified.out) == (0, False), verified.out
-    if lost == "the warehouse":
-        assert named[0].startswith("cp -p ")
-    else:
-        assert named == ["promptaudit rebuild"]  # of the landed rows, which are there
 
 
 def test_without_a_warehouse_and_a_copy_a_backup_is_asked_for(tmp_path: Path) -> None:

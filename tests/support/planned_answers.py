@@ -16,7 +16,8 @@ create schema marts;
 create schema raw;
 create table raw.audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
     run_index bigint);
-create table raw.baselines (audit_run_id varchar, audit_id varchar, name varchar, reason varchar, pinned_at timestamp);
+create table raw.baselines (audit_run_id varchar, audit_id varchar, name varchar, reason varchar, pinned_at timestamp,
+    after_run_index bigint);
 create table marts.dim_audit_runs (audit_run_id varchar, audit_id varchar, origin varchar, state varchar, started_at timestamp,
     run_index bigint);
 create table marts.dim_tasks (audit_run_id varchar, task_id varchar, kind varchar, labels varchar[]);

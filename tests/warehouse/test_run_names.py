@@ -32,7 +32,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         con.execute(
             "create table marts.rpt_audit as select 'b1' as audit_run_id, unnest(['simple', 'detail']) as strategy"
         )
-        names = "audit_run_id text, audit_id text, name text, reason text, pinned_at timestamp"
+        names = "audit_run_id text, audit_id text, name text, reason text, pinned_at timestamp, after_run_index bigint"
         con.execute(f"create table raw.baselines ({names}); create table raw.erased (audit_run_id text)")
     return warehouse
 
