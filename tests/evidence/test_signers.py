@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from promptaudit.marts.publish import publish
 from promptaudit.marts.seal import seal_of, seals, signatures
 from promptaudit.marts.signature import NAMESPACE, VARIABLE, sign
 from promptaudit.registry.errors import UsageError
 from promptaudit.report.verify_file import verify_with_pages as verify
 from promptaudit.warehouse import Warehouse
 from tests.support.handmade_warehouse import Gated
-from tests.support.landed_nights import AUDIT, land_night
+from tests.support.sealed_nights import sealed_night
 from tests.support.shell import promptaudit
 
 pytestmark = pytest.mark.slow
@@ -47,15 +46,6 @@ def signers(tmp_path: Path, key: Path) -> Path:
 @pytest.fixture
 def gated(tmp_path: Path) -> Gated:
     return Gated(tmp_path)
-
-
-def sealed_night(gated: Gated, night: int = 0) -> str:
-    with Warehouse(gated.warehouse).kept_open():
-        run = land_night(gated.warehouse, night)
-        gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
-        gated.written()
-        publish(Warehouse(gated.warehouse), [run])
-    return run
 
 
 def details(gated: Gated, signers: Path) -> list[str]:

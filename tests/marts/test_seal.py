@@ -29,6 +29,7 @@ from promptaudit.warehouse.selection import Selection
 from tests.support.handmade_warehouse import Gated
 from tests.support.http_audit import query
 from tests.support.landed_nights import AUDIT, land_night
+from tests.support.sealed_nights import sealed_night
 
 pytestmark = pytest.mark.slow
 
@@ -38,15 +39,6 @@ SENT = {"notification_id": "n", "kind": "unmeasured", "state": "sent", "n_target
 @pytest.fixture
 def gated(tmp_path: Path) -> Gated:
     return Gated(tmp_path)
-
-
-def sealed_night(gated: Gated, night: int = 0) -> str:
-    with Warehouse(gated.warehouse).kept_open():
-        run = land_night(gated.warehouse, night)
-        gated.row("rpt_audit", run, audit_id=AUDIT, sensitivity=0.25, n_samples=4)
-        gated.written()
-        publish(Warehouse(gated.warehouse), [run])
-    return run
 
 
 def change(path: Path, statement: str) -> None:

@@ -87,7 +87,7 @@ class Place:
         return {comparison for candidate, comparison in rows if candidate == run or self.folder is not None}
 
     def columns(self, mart: str) -> set[str]:
-        """Collects the names of a mart's columns, in any of its files. None if there is none, or one is broken."""
+        """Collects the names of a mart's columns, in any of its files; empty if there is none, or one is broken."""
         if self.folder is None:
             return set(columns_of(self.con, Selection(relation=f'marts."{mart}"'))) if mart in self.marts else set()
         with suppress(Exception):  # a broken file is a finding of its run
