@@ -279,7 +279,7 @@ def test_figures_of_comparisons_come_out_of_the_rows_of_both_runs(tmp_path: Path
             ("fct_flips", ("base_share_right", "candidate_largest_share")),
             ("rpt_run_changes", ("candidate",)),
         ):
-            found = con.execute(f"select * from marts.{mart} order by all").pl().to_dicts()
+            found = con.sql(f"select * from marts.{mart} order by all").pl().to_dicts()
             if mart == "rpt_run_comparisons":
                 assert {row["base_run_id"] == row["candidate_run_id"] for row in found} == {True, False}
             rows = draw.sample(found, min(5, len(found)))
@@ -322,7 +322,7 @@ def test_figures_and_aggregates_come_out_of_the_rows_that_their_traces_list(ware
             assert len({each[name] for each in answers}) > 1 or found.row["task_id"] == "moods", (found.figure, name)
     assert all(found.value is not None for found in traces)
     with duckdb.connect(str(Warehouse(warehouse).published.path), read_only=True) as con:
-        (pair,) = con.execute("select * from marts.rpt_sample_pairs order by all limit 1").pl().to_dicts()
+        (pair,) = con.sql("select * from marts.rpt_sample_pairs order by all limit 1").pl().to_dicts()
     sampled = [figure_id("rpt_sample_pairs", pair, "similarity"), *draw.sample(printed, N_FIGURES)]
     sampled += _across_tasks(Warehouse(warehouse))
     others = [trace(Warehouse(warehouse), figure, with_lineage=False) for figure in sampled]

@@ -74,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rows(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """fct_variations by model and kind."""
     with duckdb.connect(str(folder / "warehouse/published/audit.duckdb"), read_only=True) as con:
-        frame = con.execute("select * from marts.fct_variations").pl()
+        frame = con.sql("select * from marts.fct_variations").pl()
     return {(row["model_id"], row["variation"]): row for row in frame.to_dicts()}
 
 

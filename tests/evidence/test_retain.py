@@ -235,7 +235,7 @@ def test_nothing_is_dropped_where_the_file_reads_back_otherwise(
     before = landed(warehouse, older)
 
     def one_answer_otherwise(con: duckdb.DuckDBPyConnection, rows: Selection, draft: Path) -> None:
-        frame = con.execute(f"from {rows.sql}", rows.values).pl()
+        frame = con.sql(f"from {rows.sql}", params=rows.values).pl()
         if rows.relation == "raw.predictions":
             frame = frame.with_columns(
                 completion=pl.when(pl.col("prediction_id") == "p2").then(pl.lit("no")).otherwise("completion")

@@ -131,9 +131,9 @@ def test_where_every_measure_fails_on_one_model_the_others_have_all_of_theirs(
             "select micro_f1, sensitivity_corrected, n_landed from marts.rpt_audit where model_id = 'b'"
         ).fetchall()
         assert scorecard == (None, None, 192)
-        assert con.sql("select count(distinct measure) from marts.rpt_not_derived where model_id = 'b'").fetchone() >= (
-            len(failed),
-        )
+        assert con.execute(
+            "select count(distinct measure) from marts.rpt_not_derived where model_id = 'b'"
+        ).fetchone() >= (len(failed),)
     assert lines_of(result.not_derived)[-1].endswith("more, which rpt_not_derived has")
 
 

@@ -14,7 +14,7 @@ def test_dbt_finds_the_plugin_by_its_module() -> None:
     created = BasePlugin.create("promptaudit.udfs.plugin")
     with duckdb.connect() as connection:
         created.configure_connection(connection)
-        assert connection.sql("select normalised_entropy([.5, .5], 2)").fetchone() == (1,)
+        assert connection.sql("select normalised_entropy([.5, .5], 2)").fetchall() == [(1,)]
         known = {name for (name,) in connection.sql("select function_name from duckdb_functions()").fetchall()}
         assert set(functions()) <= known
 

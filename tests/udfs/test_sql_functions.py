@@ -25,10 +25,9 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def one(con: duckdb.DuckDBPyConnection, expression: str) -> object:
-    row = con.sql(f"select {expression}").fetchone()
-    assert row is not None
-    return row[0]
+def one(con: duckdb.DuckDBPyConnection, expression: str) -> Any:
+    ((value,),) = con.sql(f"select {expression}").fetchall()
+    return value
 
 
 def test_entropy_of_thirty_variants(con: duckdb.DuckDBPyConnection) -> None:
@@ -116,8 +115,7 @@ def test_more_rows_than_a_chunk_are_kept_apart(con: duckdb.DuckDBPyConnection) -
             plain, *without = (-sum(p * math.log(p) for p in each if p) / math.log(4) for each in (shares, *less))
             assert figure == pytest.approx(min(1, 8 * plain - 7 * sum(without) / 8))
     case = "select count(case when sample_id % 3 = 1 and q > 7 then figure end), count_if(sample_id % 3 = 1 and q > 7)"
-    counted = con.sql(f"{case} from ({grouped})").fetchone()
-    assert counted is not None
+    (counted,) = con.sql(f"{case} from ({grouped})").fetchall()
     assert counted[0] == counted[1]
 
 
@@ -221,9 +219,7 @@ def test_every_alpha_of_the_four_coders(con: duckdb.DuckDBPyConnection) -> None:
     """)
     for level, published in (("nominal", 0.743421), ("ordinal", 0.815388), ("interval", 0.849107)):
         call = f"prompt_stability(list(unit), list(coder), list(coder), list(1), list(label::varchar), '{level}', false, 1, 200)"
-        figures = con.sql(f"select {call}[-1] from coders").fetchone()
-        assert figures is not None
-        row = figures[0]
+        row = one(con, f"{call}[-1] from coders")
         assert row["pss"] == pytest.approx(published, abs=1e-6)
         assert row["pss_low"] < row["pss_boot_low"] < row["pss"] < row["pss_boot_high"]
         assert (row["n_annotators"], row["n_samples"], row["n_annotations"]) == (4, 11, 40)
@@ -237,9 +233,7 @@ def test_groups_of_one_query_equal_groups_alone(con: duckdb.DuckDBPyConnection) 
     call = "prompt_stability(list(s), list(a), list(a), list(1), list(label), 'nominal', false, 7, 100)"
     together = dict(con.sql(f"select g, {call} from asked group by g").fetchall())
     for g in range(5):
-        alone = con.sql(f"select {call} from (from asked where g = {g} order by hash(s + a))").fetchone()
-        assert alone is not None
-        assert together[g] == alone[0]
+        assert together[g] == one(con, f"{call} from (from asked where g = {g} order by hash(s + a))")
 
 
 def test_lists_of_unequal_length_are_refused(con: duckdb.DuckDBPyConnection) -> None:

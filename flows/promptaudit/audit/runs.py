@@ -23,6 +23,7 @@ from promptaudit.system.helper_processes import environment
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.system.prefect_server import flow_run_id
 from promptaudit.warehouse import Warehouse
+from promptaudit.warehouse.duckdb_file import first_row
 from promptaudit.warehouse.rows import frame_of, label_rows, sample_row, task_row
 from promptaudit.warehouse.sql import sql
 
@@ -139,7 +140,7 @@ def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
     with warehouse.write() as con:
         con.execute("begin")
         con.execute(f"create or replace temp table errors as {errors}", run)
-        row = con.execute("select count(*) from errors").fetchone()
+        row = first_row(con, "select count(*) from errors")
         n_errors = int(row[0]) if row else 0
         # an error that a spool landed a second time is kept once
         con.execute(

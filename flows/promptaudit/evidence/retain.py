@@ -17,6 +17,7 @@ from promptaudit.system.clock import now
 from promptaudit.udfs.retired import HEAVY, RETIRED_RUNS
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.archive import read_archive, write_archive
+from promptaudit.warehouse.duckdb_file import first_row
 from promptaudit.warehouse.insert import insert_new
 from promptaudit.warehouse.rows import frame_of
 from promptaudit.warehouse.sql import over, sql
@@ -135,7 +136,7 @@ def _retire(warehouse: Warehouse, audit_run_id: str, started_at: datetime) -> Re
         insert_new(con, "retirements", frame_of("retirements", rows))
         for file in files:
             statement = f"delete from raw.{file.table_name} where audit_run_id = ?"  # noqa: S608 - ours
-            deleted = con.execute(statement, [audit_run_id]).fetchone()
+            deleted = first_row(con, statement, [audit_run_id])
             if deleted != (file.n_rows,):
                 msg = f"{warehouse}: {deleted} rows of raw.{file.table_name} would go, {file.n_rows} are in the archive"
                 raise WarehouseError(msg)

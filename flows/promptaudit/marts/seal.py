@@ -33,7 +33,7 @@ from promptaudit.marts.signature import MOST_BYTES, sign
 from promptaudit.system.clock import now
 from promptaudit.system.keys import as_json, sha256_of
 from promptaudit.system.settings import Settings
-from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.duckdb_file import Connection, first_row
 from promptaudit.warehouse.figure_names import grains
 from promptaudit.warehouse.insert import insert_new
 from promptaudit.warehouse.raw_tables import TABLES
@@ -316,7 +316,7 @@ def _seal(
             "columns": list(sealed_columns(con, table)),
             "sha256": hashlib.sha256(added[table]).hexdigest(),
         }
-    chain = con.execute("select seal_index, seal from raw.seals order by seal_index desc limit 1").fetchone()
+    chain = first_row(con, "select seal_index, seal from raw.seals order by seal_index desc limit 1")
     index, previous = (0, None) if chain is None else chain
     manifest = as_json({**head, "raw": covered, **made_by()})
     seal = Seal(

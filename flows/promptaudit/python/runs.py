@@ -90,8 +90,8 @@ class Run:
         with Warehouse(self.warehouse).inspect() as con:
             state = con.execute(
                 "select state from raw.audit_runs where audit_run_id = ?", [self.audit_run_id]
-            ).fetchone()
-        return state == ("running",)
+            ).fetchall()
+        return state == [("running",)]
 
     def _publish(self) -> None:
         if self.is_open:

@@ -23,7 +23,7 @@ from promptaudit.report.record import page_sha256
 from promptaudit.system.display.figures import ABSENT, chance, count, in_unit, number, share, signed
 from promptaudit.system.display.policy import POLICIES
 from promptaudit.warehouse import Warehouse
-from promptaudit.warehouse.duckdb_file import Connection, rows_of
+from promptaudit.warehouse.duckdb_file import Connection, first_row, rows_of
 from promptaudit.warehouse.figure_names import grains, parse_figure, row_id
 
 MOST_DIGITS = 7  # that a report prints
@@ -93,7 +93,7 @@ def check_page(
     printed = figures_of(page)
     with _landed(warehouse, is_copy=_is_copy_asked(warehouse, is_copy=is_copy)) as con:
         query = "select audit_run_id, written_at from raw.reports where sha256 = ?"
-        if written := con.execute(query, [page_sha256(content)]).fetchone():
+        if written := first_row(con, query, [page_sha256(content)]):
             run, at = written
             note = f"is as it was written of run {run} at {at:%Y-%m-%d %H:%M} UTC, {len(printed):,} figures"
             return [], f"{path.name} {note}", str(run)

@@ -191,7 +191,7 @@ def _refuse_other_version(con: Connection, place: object) -> None:
     from promptaudit.warehouse.schema import SCHEMA_VERSION, unknown_version
 
     try:
-        (version,) = con.execute("select max(version) from raw.schema_versions").fetchone() or (None,)
+        (version,) = first_row(con, "select max(version) from raw.schema_versions") or (None,)
     except duckdb.CatalogException:
         return  # no warehouse at all: the first query says what it lacks
     if version not in (None, SCHEMA_VERSION):
@@ -368,11 +368,19 @@ def rows_of(con: Connection, query: str, /, **values: object) -> list[dict[str, 
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
+def first_row(con: Connection, query: str, values: object = None) -> tuple[Any, ...] | None:
+    """Reads the first row of a query of few rows; None if it has none.
+
+    All are read: DuckDB 2 refuses other work on a connection with rows that nobody has read.
+    """
+    return next(iter(con.execute(query, values).fetchall()), None)
+
+
 def frame_of_rows(con: Connection, query: str, values: object = None) -> pl.DataFrame:
     """Reads the rows of a query as a frame in the types of their columns."""
     import polars as pl
 
-    return pl.DataFrame(con.execute(query, values).to_arrow_table())
+    return pl.DataFrame(con.sql(query, params=values).to_arrow_table())
 
 
 @contextmanager

@@ -39,8 +39,7 @@ def insert_new(con: Connection, table: str, rows: pl.DataFrame) -> int:
         f"insert into raw.{table} by name select *{''.join(order)} from incoming where not exists "  # noqa: S608 - names are ours
         f"(select 1 from raw.{table} as landed where landed.audit_run_id = $run and {matches})"
     )
-    inserted = con.execute(statement, {"run": run_ids[0]}).fetchone()
-    return int(inserted[0]) if inserted else 0
+    return sum(n_inserted for (n_inserted,) in con.execute(statement, {"run": run_ids[0]}).fetchall())
 
 
 def write_parquet(con: Connection, rows: Selection, draft: Path) -> None:

@@ -60,12 +60,11 @@ def _number_mart(con: Any) -> None:  # noqa: ANN401 - a connection, whose module
 def _apply(warehouse: Warehouse) -> None:
     with warehouse.write() as con:
         is_known = con.execute(
-            "select count(*) from information_schema.tables where table_schema = 'raw' and table_name = 'schema_versions'"
-        ).fetchone()
+            "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'schema_versions'"
+        ).fetchall()
         landed_version = None
-        if is_known and is_known[0]:
-            row = con.execute("select max(version) from raw.schema_versions").fetchone()
-            landed_version = row[0] if row else None
+        if is_known:
+            ((landed_version,),) = con.execute("select max(version) from raw.schema_versions").fetchall()
         if landed_version == SCHEMA_VERSION:
             rows = con.execute(
                 "select table_name, column_name from information_schema.columns where table_schema = 'raw'"

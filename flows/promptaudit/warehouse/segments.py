@@ -155,9 +155,9 @@ class Segments:
                 yield f"line {number}: a prediction_id that is not of its cell and request"
         with self._warehouse.write() as con:
             incoming = rows.select("prediction_id", *CELL).to_arrow()  # noqa: F841 - read by name in SQL
-            twice = con.execute(sql("warehouse", "asked_otherwise"), {"run": self._run}).fetchone()
-        if twice is not None:
-            yield f"has prediction {twice[0]}, whose cell has another answer"
+            twice = con.execute(sql("warehouse", "asked_otherwise"), {"run": self._run}).fetchall()
+        if twice:
+            yield f"has prediction {twice[0][0]}, whose cell has another answer"
 
     def _unopened(self, rows: pl.DataFrame) -> Iterator[str]:
         for number, model_id in enumerate(rows["model_id"], 1):
@@ -172,9 +172,9 @@ class Segments:
                 yield f"line {number}: a verdict_id that is not of its ruling and request"
         with self._warehouse.write() as con:
             incoming = rows.select("judge_id", "other_prediction_id", *RULED_ON).to_arrow()  # noqa: F841 - read by name in SQL
-            unknown = con.execute(sql("warehouse", "unknown_rulings"), {"run": self._run}).fetchone()
-        if unknown is not None:
-            yield f"has a verdict of judge '{unknown[0]}' on '{unknown[1]}', which the run does not ask"
+            unknown = con.execute(sql("warehouse", "unknown_rulings"), {"run": self._run}).fetchall()
+        if unknown:
+            yield f"has a verdict of judge '{unknown[0][0]}' on '{unknown[0][1]}', which the run does not ask"
 
     @cached_property
     def _plan(self) -> _Plan:

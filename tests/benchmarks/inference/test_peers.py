@@ -86,7 +86,7 @@ def ours(folder: Path, n: int, latency_s: float) -> Price:
         found = price(folder, [*promptaudit(), "run", AUDIT], AUDIT_KEY=KEY)
         assert server.counters()["requests"] == n
     with duckdb.connect(str(folder / "warehouse/published/audit.duckdb"), read_only=True) as con:
-        assert con.sql("select count(*) from marts.fct_predictions").fetchone() == (n,)
+        assert con.execute("select count(*) from marts.fct_predictions").fetchone() == (n,)
     return found
 
 

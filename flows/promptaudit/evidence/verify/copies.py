@@ -11,7 +11,7 @@ from typing import Any
 from promptaudit.marts.digests import NO_ROWS, columns_of, table_sha256
 from promptaudit.marts.seal import OF_CANDIDATES, OF_COMPARISONS, Seal
 from promptaudit.warehouse import Warehouse
-from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.duckdb_file import Connection, first_row
 from promptaudit.warehouse.selection import Selection, of_file, of_files
 
 Sums = dict[str, tuple[int, str]]
@@ -115,7 +115,7 @@ class Place:
     def _of_all_files(self, mart: str, columns: tuple[str, ...], by: str) -> Sums | None:
         files = of_files(Path(str(self.folder), mart), self.only)
         with suppress(Exception):  # whatever its library likes
-            (n_schemas,) = self.con.execute(_SCHEMAS, files.values).fetchone() or (0,)
+            (n_schemas,) = first_row(self.con, _SCHEMAS, files.values) or (0,)
             # files of other types would be read as of the first one's
             return table_sha256(self.con, files, columns, by) if n_schemas == 1 else None
         return None

@@ -20,7 +20,7 @@ from promptaudit.evidence.verify.rows import Rows, differing, named
 from promptaudit.marts.digests import WORDS
 from promptaudit.marts.seal import FAILED, NOTHING, SEALED, Entries, Seal, covered_rows, sealed_columns
 from promptaudit.registry.errors import BrokenFile
-from promptaudit.warehouse.duckdb_file import Connection
+from promptaudit.warehouse.duckdb_file import Connection, first_row
 from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.selection import Selection, of_file, of_run
 
@@ -57,7 +57,7 @@ def row_checks(check: Check, *, place: Place, other: Place | None, counts: Count
 
 def _state(check: Check, *, sealed: Entries, con: Connection) -> Iterator[Finding]:
     run = check.audit_run_id
-    row = con.execute("select state, finished_at from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
+    row = first_row(con, "select state, finished_at from raw.audit_runs where audit_run_id = ?", [run])
     if sealed["state"] is None or row is None:
         return
     state, finished_at = row[0], None if row[1] is None else row[1].isoformat()
@@ -135,9 +135,7 @@ def _archived(place: Place, run: str, path: str) -> Selection | None:
 
 def _blank(check: Check, *, place: Place, table: str, rows: Selection, keys: pl.Series) -> Iterator[Finding]:
     # a row that was sealed again must be as an erasure leaves it, and the erasure must be noted
-    noted = place.con.execute(
-        "select 1 from raw.erasures where audit_run_id = ? limit 1", [check.audit_run_id]
-    ).fetchone()
+    noted = first_row(place.con, "select 1 from raw.erasures where audit_run_id = ? limit 1", [check.audit_run_id])
     there = Rows(place.con, rows, TABLES[table].key)
     for row in there.having(keys.head(MOST_BLANK), sealed_columns(place.con, table)):
         if noted is None or not is_blank(f"raw.{table}", row):
@@ -160,7 +158,7 @@ def _rows(
         recorded[columns[at]] = pl.concat([recorded.get(columns[at], NOTHING), of_seal])
     run, key = str(check.audit_run_id), TABLES[table].key
     old = None if other is None else Rows(other.con, of_run(f"raw.{table}", run), key)
-    is_open = place.con.execute("select state from raw.audit_runs where audit_run_id = ?", [run]).fetchone()
+    is_open = first_row(place.con, "select state from raw.audit_runs where audit_run_id = ?", [run])
     is_waiting = (table in AFTERWARDS and not place.is_copy) or is_open == ("running",)
     own = sealed_columns(place.con, table)
     added: Kind = "unsealed" if is_waiting else "added"
