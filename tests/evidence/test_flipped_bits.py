@@ -102,6 +102,7 @@ def test_the_command_that_verify_names_restores_what_is_lost(folder: Path, tmp_p
         with duckdb.connect(str(file)) as con:
             con.execute("delete from marts.fct_predictions where audit_run_id = ? and rowid % 2 = 0", [newest(folder)])
     search, named = f"{BIN}{os.pathsep}{os.environ['PATH']}", []
+    assert promptaudit(own, "verify").code == (3 if lost == "the warehouse" else 1)
     for _ in range(2):  # of a copy that is older than its page, the page is named then
         lines = [line for line in promptaudit(own, "verify").out.splitlines() if line.startswith("restore ")]
         named += [line.partition(": ")[2].partition(" (")[0] for line in lines]
@@ -165,8 +166,10 @@ def test_rot_in_the_warehouse_does_not_reach_its_copy(folder: Path) -> None:
     assert "is damaged" in refused.one_line()
     assert "`promptaudit verify` names what is sound" in refused.one_line()
     assert copy.read_bytes() == sound
-    verified = promptaudit(folder, "verify")
-    assert places_named(verified) == {OWN}
+    page = warehouse.published.path.with_name("report.html")
+    for verified in (promptaudit(folder, "verify"), promptaudit(folder, "verify", str(page))):
+        assert verified.code == 1
+        assert places_named(verified) == {OWN}
     restore = verified.out.splitlines()[-1]
     assert restore.startswith("restore the warehouse: mv ")
     file.write_bytes(was)

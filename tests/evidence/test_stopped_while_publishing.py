@@ -10,11 +10,13 @@ import subprocess
 from pathlib import Path
 
 import duckdb
+import psutil
 import pytest
 
 from tests.support.http_audit import query
+from tests.support.prefect_server import wait_for
 from tests.support.shell import promptaudit, sql
-from tests.support.stopped_at import stopped
+from tests.support.stopped_at import started, stopped
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 soak = pytest.mark.soak
@@ -107,6 +109,21 @@ def test_a_night_killed_at_a_border_goes_on(folder: Path, border: str) -> None:
     assert "interrupted" in promptaudit(folder, "verify").out
     assert promptaudit(folder, "nightly", "small").code == 0
     is_whole(folder, newest(folder))
+
+
+@soak
+def test_a_night_that_waited_for_one_that_was_killed_completes_it(folder: Path) -> None:
+    with started(folder, "SIGSTOP", "rename published/audit.duckdb", "nightly", "small") as first:
+        wait_for(lambda: psutil.Process(first.pid).status() == psutil.STATUS_STOPPED, "the first night to stop")
+        held = newest(folder)
+        with started(folder, "list", "", "nightly", "small") as second:
+            assert second.stderr is not None
+            assert any(f"process {first.pid}" in line for line in second.stderr)  # whom it waits for
+            first.kill()
+            _, err = second.communicate(timeout=240)
+            assert second.returncode == 0, err
+    assert newest(folder) == held  # the night was asked once
+    is_whole(folder, held)
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ ROOT = Path(__file__).parents[2]
 # later run that an earlier build left; gate and report, too, where a pin, a waiver, an alarm or a comparison went by the clock.
 # evidence, report and warehouse, by some lines, for pages that are held against the copy where the warehouse cannot be read, and
 # for the sentence on a copy that lacks a table. udfs/differences, so that the order of answers moves no wording's chance.
-# later run that an earlier build left.
+# ask and system for the drafts that a killed lander left.
 # SQL, YAML dbt and exchange for people's rulings on samples without a key (page: guide/scoring.md); nightly for limits of 0
 # (page: guide/nights.md; reader: who stops nights), audit for an erasure whose end another spelling is, evidence for a warehouse
 # that is gone; cards, registry, cli and an option for `init --judge` and gold labels that are an option's text (page:
@@ -77,7 +77,7 @@ MOST = {
     "SQL flows": (4152, 191),
     "YAML dbt": (9843, 157),
     "YAML models_registry": (1751, 85),
-    "ask": (3275, 32),
+    "ask": (3277, 32),
     "audit": (1747, 15),
     "cards": (3005, 27),
     "cli": (1424, 10),
@@ -96,8 +96,8 @@ MOST = {
     "python": (883, 7),
     "query": (1963, 24),
     "registry": (4332, 36),
-    "report": (7948, 63),
-    "system": (1986, 30),
+    "report": (7955, 63),
+    "system": (1992, 30),
     "trial": (1011, 10),
     "udfs": (1159, 17),
     "udfs/designs": (202, 5),

@@ -28,17 +28,26 @@ CALLS = {
 """A function of each module, before which a process may be stopped; imported before what imports it."""
 
 
-def stopped(folder: Path, how: str, border: str, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in `folder` in a process of its own, up to a border; `list` runs it to its end."""
-    return subprocess.run(
+def started(folder: Path, how: str, border: str, *arguments: str, **extra: str) -> subprocess.Popen[str]:
+    """Starts a command in `folder` in a process of its own, up to a border; `list` runs it to its end."""
+    return subprocess.Popen(
         [sys.executable, "-P", "-m", "tests.support.stopped_at", how, border, *arguments],
         cwd=folder,
         env={**os.environ, "PROMPTAUDIT_PREFECT": "off", "COLUMNS": "120", "PYTHONPATH": str(ROOT), **extra},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=280,
-        check=False,
     )
+
+
+def stopped(folder: Path, how: str, border: str, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command up to a border, where it ends."""
+    with started(folder, how, border, *arguments, **extra) as running:
+        try:
+            out, err = running.communicate(timeout=280)
+        finally:
+            running.kill()
+    return subprocess.CompletedProcess(arguments, running.returncode, out, err)
 
 
 def _watch(how: str, border: str) -> None:

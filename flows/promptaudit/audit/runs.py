@@ -23,7 +23,6 @@ from promptaudit.system.helper_processes import environment
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.system.prefect_server import flow_run_id
 from promptaudit.warehouse import Warehouse
-from promptaudit.warehouse.duckdb_file import first_row
 from promptaudit.warehouse.rows import frame_of, label_rows, sample_row, task_row
 from promptaudit.warehouse.sql import sql
 
@@ -140,8 +139,7 @@ def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
     with warehouse.write() as con:
         con.execute("begin")
         con.execute(f"create or replace temp table errors as {errors}", run)
-        row = first_row(con, "select count(*) from errors")
-        n_errors = int(row[0]) if row else 0
+        ((n_errors,),) = con.execute("select count(*) from errors").fetchall()
         # an error that a spool landed a second time is kept once
         con.execute(
             "insert into raw.failed_predictions by name select * from errors "
@@ -155,7 +153,7 @@ def open_errors(warehouse: Warehouse, audit_run_id: str) -> int:
             con.execute(_REOPEN, run)
         con.execute("drop table errors")
         con.execute("commit")
-    return n_errors
+    return int(n_errors)
 
 
 def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:

@@ -46,6 +46,9 @@ class SharedFolder(Protocol):
     def remove(self, name: str) -> None:
         """Removes a file if it exists."""
 
+    def sweep(self) -> None:
+        """Removes the drafts that killed writers left. Only while nobody writes."""
+
     def set_aside(self, name: str) -> str:
         """Moves a file to a folder beside this one; returns the new place. Raises WarehouseError if that fails."""
 
@@ -118,6 +121,10 @@ class _LocalFolder:
                 if folder == self._top:
                     break
 
+    def sweep(self) -> None:
+        for draft in self._root.rglob("*.new"):
+            self.remove(draft.relative_to(self._root).as_posix())
+
     def set_aside(self, name: str) -> str:
         path = self._root / name
         aside = self._top.with_name(f"{self._top.name}{ASIDE}") / path.relative_to(self._top)
@@ -180,6 +187,9 @@ class _ObjectStore:
     def remove(self, name: str) -> None:
         with _stored(self._address), contextlib.suppress(FileNotFoundError):
             self._store.rm_file(f"{self._path}/{name}")
+
+    def sweep(self) -> None:
+        pass  # a store has no drafts
 
     def set_aside(self, name: str) -> str:
         below = f"{self._address}/{name}".removeprefix(self._top)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ import psutil
 import pytest
 
 from promptaudit.ask.shards import lander, placement
-from promptaudit.ask.shards.land_segments import Asker
+from promptaudit.ask.shards.land_segments import LOST, Asker
 from promptaudit.ask.shards.lander import Lander, _in_thread
 from promptaudit.ask.shards.messages import AskerState, Lease
 from promptaudit.plan.budget import Budget
@@ -27,6 +28,7 @@ from tests.support.http_audit import ask, cells, query, write_cards
 from tests.support.openai_server import RunningServer, running_server
 from tests.support.prefect_server import all_of, wait_for
 from tests.support.s3_server import running_s3
+from tests.support.stopped_at import stopped
 
 ROOT = Path(__file__).parents[3]
 CONNECTIONS = 8
@@ -217,6 +219,27 @@ def test_askers_and_lander_killed_in_mid_run(tmp_path: Path) -> None:
         assert 600 <= n_asked <= 600 + 3 * CONNECTIONS
     wait_for(lambda: not askers_of(tmp_path), "askers to end")
     assert not Warehouse(tmp_path / "audit.duckdb").places.spool.exists()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "border", ["rename .*/landed.parquet", "rename .*/lease.json", "remove .*/lease.json", r"remove .*\.jsonl"]
+)
+def test_a_lander_killed_at_a_border_loses_no_answer(tmp_path: Path, border: str) -> None:
+    with running_server(latency_s=0.05) as server:
+        registry = cards_for(tmp_path, server, n_samples=60)
+        line = ("run", "asked", "--askers", "2", "--registry", str(registry), "--warehouse", "audit.duckdb")
+        assert stopped(tmp_path, "SIGKILL", border, *line).returncode == -signal.SIGKILL
+        code, said = finished(tmp_path, 2)
+        assert code == 0, said
+        assert cells(tmp_path / "audit.duckdb") == (180, 180)
+        # a killed command leaves no process behind: what its askers had in flight is asked again, and no more
+        assert server.counters()["requests"] <= 180 + 2 * CONNECTIONS
+    places = Warehouse(tmp_path / "audit.duckdb").places
+    # what dead askers were lent counts as spent
+    assert {path.name for path in places.askers.rglob("*") if path.is_file()} <= {LOST}
+    assert not places.spool.exists()
 
 
 def n_spent(folder: Path) -> tuple[int, float]:

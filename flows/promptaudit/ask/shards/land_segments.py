@@ -271,3 +271,4 @@ def _land_askers(warehouse: Warehouse, folder: SharedFolder, audit_run_id: str, 
         landing.settle(asker)
     for name in (TERMS, LANDER):
         folder.remove(name)
+    folder.sweep()

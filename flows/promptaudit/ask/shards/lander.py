@@ -197,6 +197,7 @@ class Lander:
             if all(asker.is_settled for asker in self._landing.askers.values()):
                 for name in (TERMS, LANDER):
                     self._folder.remove(name)
+                self._folder.sweep()
 
     async def _look(self) -> None:
         # one look at every asker: lands its files, reads its state, lends what it wants
