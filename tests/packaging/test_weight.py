@@ -78,7 +78,7 @@ MOST = {
     "YAML dbt": (9843, 157),
     "YAML models_registry": (1751, 85),
     "ask": (3277, 32),
-    "audit": (1747, 15),
+    "audit": (1746, 15),
     "cards": (3005, 27),
     "cli": (1424, 10),
     "engines": (4007, 64),

@@ -284,9 +284,9 @@ def verify_report(
 ) -> VerifyResult:
     """Verifies a report's file: its page or the figures on it, then the seals of the run that it is about.
 
-    The page is compared with the page that was written, or its figures with the marts: those of the published copy if
-    the warehouse cannot be read. Raises DataError where the file is no report, WarehouseError where there is nothing
-    to compare it with.
+    The page is compared with the page that was written, or its figures with the marts. If the warehouse cannot be read,
+    the published copy has both. Raises DataError where the file is no report, WarehouseError where there is nothing to
+    compare it with.
     """
     try:
         on_page, note, run = check_page(warehouse, path)
