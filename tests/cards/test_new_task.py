@@ -8,6 +8,7 @@ import pty
 import select
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import yaml
 from promptaudit.cards.check_cards import check_cards
 from promptaudit.cards.new_task import TaskRequest, converse, scale_of, task_of
 from promptaudit.registry import extras
-from promptaudit.registry.errors import UsageError
+from promptaudit.registry.errors import DataError, UsageError
 from promptaudit.registry.registry import load_registry
 from tests.support.shell import environment, promptaudit
 
@@ -51,6 +52,60 @@ def test_enter_takes_what_was_guessed(tmp_path: Path) -> None:
     assert done == request
     assert lines == ["d.csv: 20 rows; input 'said', gold label 'mood', id 'nr'; labels: a, b"]
     assert [each.split(",")[0] for each in asked] == ["is that right", "your instruction", "the address of your model"]
+
+
+def test_a_file_that_cannot_be_read_is_not_asked_about(tmp_path: Path) -> None:
+    ask, asked = answering()
+    with pytest.raises(DataError, match=r"d\.csv"):
+        converse(TaskRequest(data=tmp_path / "d.csv"), ask, lambda _: None, "tasks/mine.yml")
+    assert asked == []
+
+
+def test_an_answer_that_does_not_fit_is_not_offered_again(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(REVIEWS, encoding="utf-8")
+    ask, _ = answering("no", "", "", "moood")  # Enter after Enter leads on
+    assert converse(TaskRequest(data=tmp_path / "d.csv"), ask, lambda _: None, "tasks/mine.yml").gold == "mood"
+
+
+@pytest.mark.parametrize("gold", [None, "moved"])
+def test_labels_that_are_given_stand_for_those_of_the_data_or_are_named(tmp_path: Path, gold: str | None) -> None:
+    rows = "".join(f"T{n},what they said {n},{['FALSE', 'TRUE'][n % 2]}\n" for n in range(20))
+    (tmp_path / "d.csv").write_text(f"nr,said,moved\n{rows}", encoding="utf-8")
+    request = TaskRequest(data=tmp_path / "d.csv", gold=gold, labels="yes,no", instruction="Did they move?")
+    columns, _ = task_of(request, "tasks/mine.yml")
+    assert (columns.gold_label, columns.labels) == ("moved", ("yes", "no"))
+    assert columns.gold_labels == {"FALSE": "no", "TRUE": "yes"}
+    assert columns.notes[-1].endswith(
+        "'FALSE' for 'no' and 'TRUE' for 'yes' (gold_labels in tasks/mine.yml); check the direction"
+    )
+    other = replace(request, labels="spam,ham")
+    if gold is None:
+        columns, _ = task_of(other, "tasks/mine.yml")
+        assert columns.gold_label is None
+        assert "no gold label: column 'moved' holds 'FALSE', 'TRUE', which are not these labels" in columns.notes
+    else:
+        with pytest.raises(UsageError, match="--labels: column 'moved' also holds 'FALSE'"):
+            task_of(other, "tasks/mine.yml")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "is_said"),
+    [
+        ("Classify the news text as World, Sports, Business, or Sci/Tech.", True),
+        ("Categories: (World), (Sports), (Business), (Tech)", True),
+        (None, True),
+        ("Rate it from 0 to 3.", False),
+        ("Answer 0 for world, 1 for sports, 2 for business and 3 for tech.", False),
+    ],
+)
+def test_numbers_that_the_prompt_does_not_explain_are_named(
+    tmp_path: Path, instruction: str | None, is_said: bool
+) -> None:
+    rows = "".join(f"{n},what they said {n},{n % 4}\n" for n in range(40))
+    (tmp_path / "d.csv").write_text(f"nr,said,label\n{rows}", encoding="utf-8")
+    columns, _ = task_of(TaskRequest(data=tmp_path / "d.csv", instruction=instruction), "tasks/mine.yml")
+    line = "the labels are the numbers 0, 1, 2, 3, and the prompt says of none what it stands for"
+    assert any(note.startswith(line) for note in columns.notes) == is_said
 
 
 def test_a_conversation_fills_in_what_options_say(tmp_path: Path) -> None:

@@ -96,14 +96,14 @@ def check_report(folder: Path, paper: Paper) -> None:
 
 
 def check_charts(folder: Path) -> set[str]:
-    """Every chart is a drawing, a picture and its data, every table across tasks two texts; returns the charts' names."""
+    """Every chart is a drawing, two pictures and its data, every table across tasks two texts; returns the charts' names."""
     ended = promptaudit(folder, "report", "--charts", "charts")
     assert ended.code == 0, ended.err
     files = sorted((folder / "charts").iterdir())
     tables = {file.stem for file in files if file.stem.startswith("table-")}
     names = {file.stem for file in files} - tables
     assert tables
-    assert len(files) == 3 * len(names) + 2 * len(tables)
+    assert len(files) == 4 * len(names) + 2 * len(tables)
     assert all(file.stat().st_size > 10 for file in files)
     return names
 
@@ -130,6 +130,7 @@ def test_errica_et_al(tmp_path: Path, models: RunningServer) -> None:
     )
     assert [row["who"] for row in own if row["who"]] == [
         "gpt-3.5-turbo",
+        "gpt-4o",
         "llama-3-70b-instruct llama-3-70b_half_noisy",
         "llama-3-70b-instruct random_or_invalid",
         "mixtral-8x7b-instruct",

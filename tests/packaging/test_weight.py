@@ -63,7 +63,9 @@ ROOT = Path(__file__).parents[2]
 # later run that an earlier build left; gate and report, too, where a pin, a waiver, an alarm or a comparison went by the clock.
 # evidence, report and warehouse, by some lines, for pages that are held against the copy where the warehouse cannot be read, and
 # for the sentence on a copy that lacks a table. udfs/differences, so that the order of answers moves no wording's chance.
-# ask and system for the drafts that a killed lander left.
+# ask and system for the drafts that a killed lander left. marts, evidence and a line of SQL for the hash of each Parquet file,
+# whose metadata hides rows from a filter when a bit of it flips; cards for labels that are given and stand for the data's, and
+# for numbers that the prompt does not explain.
 # SQL, YAML dbt and exchange for people's rulings on samples without a key (page: guide/scoring.md); nightly for limits of 0
 # (page: guide/nights.md; reader: who stops nights), audit for an erasure whose end another spelling is, evidence for a warehouse
 # that is gone; cards, registry, cli and an option for `init --judge` and gold labels that are an option's text (page:
@@ -74,21 +76,21 @@ MOST = {
     "SQL dbt/data-tests": (258, 16),
     "SQL dbt/macros": (556, 38),
     "SQL dbt/models": (10746, 154),
-    "SQL flows": (4152, 191),
+    "SQL flows": (4153, 191),
     "YAML dbt": (9843, 157),
     "YAML models_registry": (1751, 85),
     "ask": (3277, 32),
     "audit": (1746, 15),
-    "cards": (3005, 27),
+    "cards": (3037, 27),
     "cli": (1424, 10),
     "engines": (4007, 64),
-    "evidence": (1822, 19),
+    "evidence": (1837, 19),
     "exchange": (4969, 41),
     "flows/promptaudit": (48, 1),
     "gate": (2045, 16),
     "infra": (553, 6),
     "lineage": (911, 13),
-    "marts": (1628, 21),
+    "marts": (1653, 21),
     "nightly": (1597, 13),
     "page flows": (1228, 14),
     "plan": (1617, 13),

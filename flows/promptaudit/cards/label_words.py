@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from promptaudit.cards.answer_format import ASK, names_labels, sentences
 
@@ -77,6 +77,25 @@ def unlike_line(words: Sequence[str], labels: Sequence[str], file: str) -> str:
         f"the prompt asks for {shown}, and the labels are {of_data}: an answer as asked would be no label; in {file} write "
         f"labels: [{', '.join(map(repr, words))}], and below data gold_labels: {{{mapped}}}, each value with its label"
     )
+
+
+def numbers_line(text: str, labels: Sequence[str], file: str) -> str | None:
+    """Writes that the labels are numbers of which the prompt names none, as a hub's data have them; None for other labels."""
+    are_numbers = bool(labels) and all(_INTEGER.fullmatch(label) for label in labels)
+    if not are_numbers or any(names_labels(text, [label]) for label in labels):
+        return None
+    mapped = ", ".join(f"{label!r}: ..." for label in labels[:MOST_SHOWN])
+    return (
+        f"the labels are the numbers {', '.join(labels[:MOST_SHOWN])}, and the prompt says of none what it stands for; in {file} "
+        f"write the words that a model should answer as labels, and below data gold_labels: {{{mapped}}}"
+    )
+
+
+def stands_for_line(words: Sequence[str], truth: Mapping[str, str], file: str) -> str:
+    """Writes which of the data's labels stands for which of two words."""
+    said = " and ".join(f"{label!r} for {word!r}" for label, word in truth.items())
+    asked = f"the prompt asks for {words[0]!r} or {words[1]!r}, and the data says {said}"
+    return f"{asked} (gold_labels in {file}); check the direction"
 
 
 def truth_of(words: Sequence[str], labels: Sequence[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from promptaudit.cards.fields_of_data import columns_of_fields, fields_asked_for
-from promptaudit.cards.label_words import truth_of, unlike_line, words_asked_for
+from promptaudit.cards.label_words import numbers_line, stands_for_line, truth_of, unlike_line, words_asked_for
 from promptaudit.cards.placeholder_names import names_in_braces
 from promptaudit.cards.read_prompt import read_prompt
 from promptaudit.cards.task_of_data import NONE, DataColumns, NamedColumns, columns_of, split_labels
@@ -25,7 +25,7 @@ from promptaudit.cards.task_prompt import (
     prompt_of_instruction,
     prompt_of_template,
 )
-from promptaudit.registry.errors import PromptauditError, UsageError
+from promptaudit.registry.errors import DataError, PromptauditError, UsageError
 
 Ask = Callable[[str, str], str]
 """Takes a question and what Enter answers, and gives the answer."""
@@ -112,21 +112,24 @@ def _refuse_misfits(kind: str | None, fields: Sequence[str], *, has_labels: bool
 
 
 def _with_words(text: str, columns: DataColumns, file: str) -> DataColumns:
+    if columns.kind == "classification" and columns.gold_labels:  # of labels that were given
+        line = stands_for_line(columns.labels, columns.gold_labels, file)
+        return replace(columns, notes=(*columns.notes, line))
     words = words_asked_for(text, columns.labels)
-    if not words or columns.kind != "classification":
+    if columns.kind != "classification":
         return columns
+    if not words:
+        unsaid = None if is_scale(text, columns.labels) else numbers_line(text, columns.labels, file)
+        return columns if unsaid is None else replace(columns, notes=(*columns.notes, unsaid))
     truth = truth_of(words, columns.labels)
     if not truth:
         return replace(columns, notes=(*columns.notes, unlike_line(words, columns.labels, file)))
-    line = f"the prompt asks for {words[0]!r} or {words[1]!r}, and the data says " + " and ".join(
-        f"{label!r} for {word!r}" for label, word in truth.items()
-    )
     labels = tuple(truth[label] for label in columns.labels)
     return replace(
         columns,
         labels=labels,
         gold_labels=truth,
-        notes=(*columns.notes, f"{line} (gold_labels in {file}); check the direction"),
+        notes=(*columns.notes, stands_for_line(words, truth, file)),
     )
 
 
@@ -209,6 +212,7 @@ def _agrees(ask: Ask, say: Callable[[str], None]) -> bool:
 
 def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: str) -> tuple[TaskRequest, DataColumns]:
     # asks for each column until the person agrees
+    guess = request
     for attempt in range(MOST_ATTEMPTS):
         try:
             columns, _ = task_of(request, file)
@@ -227,11 +231,12 @@ def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: st
                 kind=columns.kind,
                 fields=",".join(columns.fields) or None,
             )
-        except PromptauditError as error:
+        except DataError:  # no answer mends a file that cannot be read
+            raise
+        except PromptauditError as error:  # what does not fit is not offered again
             if attempt + 1 == MOST_ATTEMPTS:  # nobody answers
                 raise
             say(str(error))
-            guess = request
         request = _corrected(request, guess, ask)
     return request, task_of(request, file)[0]
 

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import polars as pl
 
+from promptaudit.cards.label_words import truth_of
 from promptaudit.registry.cards import composed
 from promptaudit.registry.errors import UsageError, nearest
 from promptaudit.registry.tables import ESCAPED, read_text_table
@@ -22,7 +23,7 @@ from promptaudit.udfs.scoring.fields import is_list, items_of
 
 KINDS: tuple[str, ...] = get_args(Kind)
 
-GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "sentiment", "y")
+GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "correct", "sentiment", "y")
 REFERENCE_NAMES = (
     "reference",
     "references",
@@ -167,7 +168,16 @@ def columns_of(
             "--gold"
         )
         raise UsageError(msg)
-    return replace(found, notes=(*notes, *_alike(found.labels)))
+    few = _gold(frame.drop({*put, text}), (), key) if labels and gold is None and named.gold is None else None
+    if few is not None:
+        holds = ", ".join(repr(value[:80]) for value in _values(frame, few)[:MOST_SHOWN])
+        notes.append(f"no gold label: column {_name(few)} holds {holds}, which are not these labels")
+    truth = truth_of(labels, given)
+    wrong = next((value for value in given if labels and composed(value) not in {*truth, *map(composed, labels)}), None)
+    if wrong is not None:
+        msg = f"--labels: column {_name(gold or '')} also holds {wrong[:80]!r}{nearest(wrong, labels)}"
+        raise UsageError(msg)
+    return replace(found, notes=(*notes, *_alike(found.labels)), gold_labels=truth)
 
 
 def _alike(labels: Sequence[str]) -> list[str]:
@@ -264,7 +274,11 @@ def _of_choice(frame: pl.DataFrame, path: Path, found: DataColumns, options: Seq
             f"({signs[0]} to {signs[-1]}) nor its place, nor in each row its text; write the letter of the right option"
         )
         raise UsageError(msg)
-    counted = [f"column {_name(found.gold_label)} counts options from {min(known)}: {min(known)} is A"] if known else []
+    counted = (
+        [f"column {_name(found.gold_label)} counts options from {min(known)}: {min(known)} is A; check that"]
+        if known
+        else []
+    )
     counted = counted if all(map(str.isdigit, known)) else []
     notes = (*found.notes, *counted)
     return replace(found, kind="multiple_choice", options=tuple(options), labels=signs, gold_labels=known, notes=notes)
@@ -405,7 +419,7 @@ def _quoted(label: str) -> str:
 
 
 def _named(frame: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    return [column for name in names for column in frame.columns if column.strip().casefold() == name]
+    return [column for name in names for column in frame.columns if column.strip().casefold().replace(" ", "_") == name]
 
 
 def _values(frame: pl.DataFrame, column: str) -> list[str]:
@@ -431,7 +445,7 @@ def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | 
         values = _values(frame, column)
         if column == key or not values:
             continue
-        if labels and set(map(composed, values)) <= set(map(composed, labels)):
+        if labels and (set(map(composed, values)) <= set(map(composed, labels)) or truth_of(labels, values)):
             return column
         if not labels and 1 < len(values) <= _most_labels(frame.height):
             return column

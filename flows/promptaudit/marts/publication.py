@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,8 @@ class Publication:
     due: Due
     begun_at: datetime
     ended_at: datetime | None
+    files: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The SHA-256 of each Parquet file that it writes, by its path among the marts: one each time that it writes it."""
 
     @property
     def command(self) -> str:
@@ -101,7 +103,11 @@ def publication(warehouse: Warehouse, due: Due) -> Iterator[None]:
             ended_at=begun_at if is_ended_by_copy else None,
         )
         with warehouse.write() as con:
-            insert_new(con, "publications", frame_of("publications", [asdict(row) | {"due": as_json(asdict(due))}]))
+            insert_new(
+                con,
+                "publications",
+                frame_of("publications", [asdict(row) | {"due": as_json(asdict(due)), "files": None}]),
+            )
         _begun[file] = row
     else:
         add(warehouse, due)
@@ -123,6 +129,23 @@ def add(warehouse: Warehouse, due: Due) -> Due:
             _update(con, row.publication_id, due=as_json(asdict(both)))
         _begun[warehouse.places.file] = replace(row, due=both)
     return both
+
+
+def add_files(con: Connection, warehouse: Warehouse, hashes: Mapping[str, str]) -> None:
+    """Records the hashes of Parquet files, before they are put in place, in the publication that this process has begun."""
+    row = _begun[warehouse.places.file]
+    files = dict(row.files) | {name: [*row.files.get(name, ()), sha256] for name, sha256 in hashes.items()}
+    _update(con, row.publication_id, files=as_json(files))
+    _begun[warehouse.places.file] = replace(row, files=files)
+
+
+def hashes_of_files(con: Connection) -> dict[str, set[str]]:
+    """Collects the hashes that any publication recorded, by the file's path among the marts."""
+    hashes: dict[str, set[str]] = {}
+    for (files,) in _rows(con, "files"):
+        for name, recorded in json.loads(files or "{}").items():
+            hashes.setdefault(name, set()).update(recorded)
+    return hashes
 
 
 def end(warehouse: Warehouse, publications: Collection[Publication]) -> None:
@@ -167,9 +190,11 @@ def _read(due: str) -> Due:
 
 
 def _rows(con: Connection, columns: str) -> list[tuple[Any, ...]]:
-    # a warehouse of an earlier version has no such table
-    there = "select 1 from information_schema.tables where table_schema = 'raw' and table_name = 'publications'"
-    if not con.execute(there).fetchall():
+    # a warehouse of an earlier version lacks the table, or a column
+    there = (
+        "select column_name from information_schema.columns where table_schema = 'raw' and table_name = 'publications'"
+    )
+    if not set(columns.split(", ")) <= {name for (name,) in con.execute(there).fetchall()}:
         return []
     return con.execute(f"select {columns} from raw.publications order by begun_at, publication_id").fetchall()  # noqa: S608 - ours
 

@@ -13,16 +13,18 @@ from typing import Any
 from promptaudit.engines import Say
 from promptaudit.lineage.openlineage.emit import published
 from promptaudit.marts.describe import describe_marts
-from promptaudit.marts.publication import Due, publication
+from promptaudit.marts.publication import Due, add_files, publication
 from promptaudit.marts.seal import Seal, marts, seal_runs, seals, views_in_files
 from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
 from promptaudit.system.display.progress import Progress
-from promptaudit.system.files import copy_durably, private_folder
+from promptaudit.system.files import copy_durably, file_sha256, private_folder
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.blocks import refuse_damaged
 from promptaudit.warehouse.duckdb_file import Connection
 from promptaudit.warehouse.insert import write_parquet
 from promptaudit.warehouse.selection import Selection
+
+PARQUET = "data.parquet"
 
 
 def publish(
@@ -69,12 +71,17 @@ def _publish(
         of_runs = marts(con)
         for run, names in _missing(files, chain).items():
             remade.setdefault(run, set()).update(names)
-        for run, names in remade.items():
-            for mart in of_runs if run in audit_run_ids else of_runs.keys() & names:
-                rows = Selection(relation=f'marts."{mart}"', column=of_runs[mart], value=run)
-                _export(con, files / mart / f"audit_run_id={run}", rows)
-        for view in views_in_files(con):
-            _export(con, files / view, Selection(relation=f'marts."{view}"'))
+        exports = {
+            f"{mart}/audit_run_id={run}": Selection(relation=f'marts."{mart}"', column=of_runs[mart], value=run)
+            for run, names in remade.items()
+            for mart in (of_runs if run in audit_run_ids else of_runs.keys() & names)
+        }
+        exports |= {view: Selection(relation=f'marts."{view}"') for view in views_in_files(con)}
+        drafts = {files / place / PARQUET: rows for place, rows in exports.items()}
+        hashes = {path.relative_to(files).as_posix(): _drafted(con, path, rows) for path, rows in drafts.items()}
+        add_files(con, warehouse, hashes)
+        for path in drafts:
+            _exchange(path)
     warehouse.let_go()
     copy_durably(warehouse.path, target, lambda draft: refuse_damaged(warehouse, draft))
     try:
@@ -104,9 +111,7 @@ def _missing(files: Path, chain: Sequence[Seal]) -> dict[str, set[str]]:
     return {
         run: names
         for run, entries in newest.items()
-        if (
-            names := {mart for mart in entries if not (files / mart / f"audit_run_id={run}" / "data.parquet").is_file()}
-        )
+        if (names := {mart for mart in entries if not (files / mart / f"audit_run_id={run}" / PARQUET).is_file()})
     }
 
 
@@ -166,8 +171,15 @@ def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> l
         return []
 
 
-def _export(con: Connection, place: Path, rows: Selection) -> None:
-    private_folder(place)
-    draft = place / "data.parquet.new"
-    write_parquet(con, rows, draft)
-    draft.replace(place / "data.parquet")
+def _draft(path: Path) -> Path:
+    return path.with_name(path.name + ".new")
+
+
+def _exchange(path: Path) -> None:
+    _draft(path).replace(path)
+
+
+def _drafted(con: Connection, path: Path, rows: Selection) -> str:
+    private_folder(path.parent)
+    write_parquet(con, rows, _draft(path))
+    return file_sha256(_draft(path))

@@ -475,7 +475,8 @@ create table if not exists raw.publications (
     publication_id varchar not null,
     due varchar not null, -- JSON: what it seals and which pages it writes, so that the next start can complete it
     begun_at timestamp not null,
-    ended_at timestamp -- of its pages; a publication without pages ends when the published copy has its row
+    ended_at timestamp, -- of its pages; a publication without pages ends when the published copy has its row
+    files varchar -- JSON: the SHA-256 of each Parquet file that it writes, by its path among the marts
 );
 
 -- one row per audit_run_id, erasure_id, task_id, sample_id

@@ -13,7 +13,9 @@ from promptaudit.evidence.verify.copies import Place
 from promptaudit.evidence.verify.rows import Rows, differing
 from promptaudit.marts.digests import NO_ROWS
 from promptaudit.marts.manifest import made_by
+from promptaudit.marts.publication import hashes_of_files
 from promptaudit.marts.seal import EMPTY, IN_FILES, OF_COMPARISONS, OF_RUNS, Entries, Seal, SealedRows, compares, views
+from promptaudit.system.files import file_sha256
 from promptaudit.warehouse.figure_names import grains
 from promptaudit.warehouse.raw_tables import TABLES
 from promptaudit.warehouse.selection import of_file
@@ -142,8 +144,13 @@ def file_checks(
 
     Readers take every file that lies there. The file of a view must hold what the view gives in the published copy or
     in the warehouse: a publication that was cut short may have written the file and not yet the copy, or the other way
-    round.
+    round. A file that a publication wrote must be one of those that it recorded: what no row shows, as a damaged filter
+    within the file, may hide rows from a query.
     """
+    recorded: dict[str, set[str]] = {}
+    for place in places:
+        for name, hashes in hashes_of_files(place.con).items():
+            recorded.setdefault(name, set()).update(hashes)
     marts = sealed_marts(places[0].chain) | grains().keys()
     of_runs = marts - set(IN_FILES)
     ours: set[tuple[str, ...]] = {(mart, f"audit_run_id={run}", "data.parquet") for mart in of_runs for run in runs}
@@ -153,6 +160,16 @@ def file_checks(
         is_read = path.suffix.lower() == ".parquet" and path.is_file()
         if (is_read and parts not in ours) or path.is_symlink():
             yield check.part(what="file").found("added", "/".join(parts), "a file that no publication writes")
+        elif is_read and "/".join(parts) in recorded:
+            run = parts[1].partition("=")[2] or None
+            detail = "its Parquet file is not as it was written"
+            yield check.part(
+                what=f"marts.{parts[0]}",
+                detail=detail,
+                audit_run_id=run,
+                recorded=recorded["/".join(parts)],
+                read=partial(file_sha256, path),
+            )
     for view in IN_FILES if folder.is_dir() else ():
         having = [place for place in places if f"marts.{view}" in views(place.con)]
         if having:
