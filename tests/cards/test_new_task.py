@@ -93,7 +93,7 @@ def test_labels_that_are_given_stand_for_those_of_the_data_or_are_named(tmp_path
     [
         ("Classify the news text as World, Sports, Business, or Sci/Tech.", True),
         ("Categories: (World), (Sports), (Business), (Tech)", True),
-        (None, True),
+        (None, False),
         ("Rate it from 0 to 3.", False),
         ("Answer 0 for world, 1 for sports, 2 for business and 3 for tech.", False),
     ],

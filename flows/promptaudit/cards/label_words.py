@@ -91,10 +91,10 @@ def numbers_line(text: str, labels: Sequence[str], file: str) -> str | None:
     )
 
 
-def stands_for_line(words: Sequence[str], truth: Mapping[str, str], file: str) -> str:
+def stands_for_line(what: str, words: Sequence[str], truth: Mapping[str, str], file: str) -> str:
     """Writes which of the data's labels stands for which of two words."""
     said = " and ".join(f"{label!r} for {word!r}" for label, word in truth.items())
-    asked = f"the prompt asks for {words[0]!r} or {words[1]!r}, and the data says {said}"
+    asked = f"{what} {words[0]!r} or {words[1]!r}, and the data says {said}"
     return f"{asked} (gold_labels in {file}); check the direction"
 
 

@@ -113,13 +113,14 @@ def _refuse_misfits(kind: str | None, fields: Sequence[str], *, has_labels: bool
 
 def _with_words(text: str, columns: DataColumns, file: str) -> DataColumns:
     if columns.kind == "classification" and columns.gold_labels:  # of labels that were given
-        line = stands_for_line(columns.labels, columns.gold_labels, file)
-        return replace(columns, notes=(*columns.notes, line))
+        line = stands_for_line("the labels are", columns.labels, columns.gold_labels, file)
+        columns = replace(columns, notes=(*columns.notes, line))
     words = words_asked_for(text, columns.labels)
     if columns.kind != "classification":
         return columns
     if not words:
-        unsaid = None if is_scale(text, columns.labels) else numbers_line(text, columns.labels, file)
+        is_clear = not text.strip() or is_scale(text, columns.labels)
+        unsaid = None if is_clear else numbers_line(text, columns.labels, file)
         return columns if unsaid is None else replace(columns, notes=(*columns.notes, unsaid))
     truth = truth_of(words, columns.labels)
     if not truth:
@@ -129,7 +130,7 @@ def _with_words(text: str, columns: DataColumns, file: str) -> DataColumns:
         columns,
         labels=labels,
         gold_labels=truth,
-        notes=(*columns.notes, stands_for_line(words, truth, file)),
+        notes=(*columns.notes, stands_for_line("the prompt asks for", words, truth, file)),
     )
 
 
@@ -230,6 +231,7 @@ def _agreed(request: TaskRequest, ask: Ask, say: Callable[[str], None], file: st
                 id=columns.id or NONE,
                 kind=columns.kind,
                 fields=",".join(columns.fields) or None,
+                labels=request.labels,
             )
         except DataError:  # no answer mends a file that cannot be read
             raise
@@ -251,6 +253,6 @@ def _corrected(request: TaskRequest, guess: TaskRequest, ask: Ask) -> TaskReques
         what = "reference answers" if kind == "open_ended" else "gold label"
         request = replace(request, gold=ask(f"the column of the {what}, - for none", guess.gold or NONE))
     if kind == "classification" and (given or request.gold == NONE):
-        labels = ask("the labels, as a,b,c; - for what the column holds", given or "")
+        labels = ask("the labels, as a,b,c; - for what the column holds", guess.labels or "")
         request = replace(request, labels=None if labels == NONE else labels)
     return replace(request, id=ask("the column of the id, - for none", guess.id or NONE))

@@ -23,7 +23,7 @@ from promptaudit.udfs.scoring.fields import is_list, items_of
 
 KINDS: tuple[str, ...] = get_args(Kind)
 
-GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "correct", "sentiment", "y")
+GOLD_NAMES = ("gold_label", "gold", "label", "target", "class", "category", "answer", "sentiment", "y")
 REFERENCE_NAMES = (
     "reference",
     "references",
@@ -36,6 +36,8 @@ REFERENCE_NAMES = (
     "reference_1",
 )
 ANSWER_NAMES = (*REFERENCE_NAMES, "answer")
+CHOICE_NAMES = ("correct", "correct_answer", "correct_option")
+"""Names of the right option's column, which say of another kind of task whether something is right."""
 LABEL_NAMES = ("gold_label", "gold", "label")
 """Names of a column of labels that stands beside answers."""
 ID_NAMES = ("id", "sample_id", "key", "uid", "index")
@@ -140,7 +142,11 @@ def columns_of(
         gold = _gold(left, labels, key) if is_labels else None
         if gold and not labels and named.kind is None and (answer := _answers(left, key)) is not None:
             gold, passed = answer, gold
-        gold = gold if gold or labels else _usual(left, (*ANSWER_NAMES, *GOLD_NAMES), key)
+        gold = (
+            gold
+            if gold or labels
+            else _usual(left, (*ANSWER_NAMES, *GOLD_NAMES, *(CHOICE_NAMES if options else ())), key)
+        )
     given = _values(frame, gold) if gold is not None else []
     kind = named.kind or _kind(labels, options, given, frame.height)
     text = text_of(frame, path, {key, gold, *options}, put, named.input)
@@ -172,7 +178,8 @@ def columns_of(
     if few is not None:
         holds = ", ".join(repr(value[:80]) for value in _values(frame, few)[:MOST_SHOWN])
         notes.append(f"no gold label: column {_name(few)} holds {holds}, which are not these labels")
-    truth = truth_of(labels, given)
+    are_labels = set(map(composed, given)) <= set(map(composed, labels))
+    truth = {} if are_labels else truth_of(labels, given)
     wrong = next((value for value in given if labels and composed(value) not in {*truth, *map(composed, labels)}), None)
     if wrong is not None:
         msg = f"--labels: column {_name(gold or '')} also holds {wrong[:80]!r}{nearest(wrong, labels)}"
@@ -336,7 +343,9 @@ def key_of(frame: pl.DataFrame, named: str | None, taken: Collection[str] = ()) 
     left = [
         name
         for name in frame.columns
-        if name not in (*taken, *usual) and name.strip().casefold() not in others and not _PERSONAL.search(name)
+        if name not in (*taken, *usual)
+        and name.strip().casefold().replace(" ", "_") not in others
+        and not _PERSONAL.search(name)
     ]
     called = [name for name in left if _OF_ID.search(name.strip())]
     codes = [name for name in left if _looks_like_codes(frame, name)]
@@ -445,9 +454,12 @@ def _gold(frame: pl.DataFrame, labels: Sequence[str], key: str | None) -> str | 
         values = _values(frame, column)
         if column == key or not values:
             continue
-        if labels and (set(map(composed, values)) <= set(map(composed, labels)) or truth_of(labels, values)):
+        if labels and set(map(composed, values)) <= set(map(composed, labels)):
             return column
         if not labels and 1 < len(values) <= _most_labels(frame.height):
+            return column
+    for column in (*usual, *others):  # after all columns that hold the labels themselves
+        if column != key and truth_of(labels, _values(frame, column)):
             return column
     own = set(map(composed, labels))
     wrong = next((value for column in usual for value in _values(frame, column) if composed(value) not in own), None)

@@ -50,7 +50,7 @@ def table_sha256(
     sums: dict[str, Any] = {}
     n_rows: Counter[str] = Counter()
     # a batch at a time: the digests of ten million rows in one text would be 640 MB, and several times that on the way
-    for batch in con.sql(over(sql("marts", "sums"), texts=texts), params=rows.values).to_arrow_reader(BATCH):
+    for batch in con.execute(over(sql("marts", "sums"), texts=texts), rows.values).to_arrow_reader(BATCH):
         for (part,), own in pl.DataFrame(batch).group_by("part", maintain_order=True):
             n_rows[part] += own.height
             text = own["digest"].bin.encode("hex").str.join().item()

@@ -131,10 +131,10 @@ def add(warehouse: Warehouse, due: Due) -> Due:
     return both
 
 
-def add_files(con: Connection, warehouse: Warehouse, hashes: Mapping[str, str]) -> None:
+def add_files(con: Connection, warehouse: Warehouse, hashes: Mapping[str, Sequence[str]]) -> None:
     """Records the hashes of Parquet files, before they are put in place, in the publication that this process has begun."""
     row = _begun[warehouse.places.file]
-    files = dict(row.files) | {name: [*row.files.get(name, ()), sha256] for name, sha256 in hashes.items()}
+    files = dict(row.files) | {name: [*row.files.get(name, ()), *new] for name, new in hashes.items()}
     _update(con, row.publication_id, files=as_json(files))
     _begun[warehouse.places.file] = replace(row, files=files)
 

@@ -6,14 +6,14 @@ A run's rows of a mart are one file. A view that lists runs is one file with all
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from promptaudit.engines import Say
 from promptaudit.lineage.openlineage.emit import published
 from promptaudit.marts.describe import describe_marts
-from promptaudit.marts.publication import Due, add_files, publication
+from promptaudit.marts.publication import Due, add_files, hashes_of_files, publication
 from promptaudit.marts.seal import Seal, marts, seal_runs, seals, views_in_files
 from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
 from promptaudit.system.display.progress import Progress
@@ -71,17 +71,19 @@ def _publish(
         of_runs = marts(con)
         for run, names in _missing(files, chain).items():
             remade.setdefault(run, set()).update(names)
-        exports = {
-            f"{mart}/audit_run_id={run}": Selection(relation=f'marts."{mart}"', column=of_runs[mart], value=run)
-            for run, names in remade.items()
-            for mart in (of_runs if run in audit_run_ids else of_runs.keys() & names)
-        }
-        exports |= {view: Selection(relation=f'marts."{view}"') for view in views_in_files(con)}
-        drafts = {files / place / PARQUET: rows for place, rows in exports.items()}
-        hashes = {path.relative_to(files).as_posix(): _drafted(con, path, rows) for path, rows in drafts.items()}
-        add_files(con, warehouse, hashes)
-        for path in drafts:
-            _exchange(path)
+        held = hashes_of_files(con).keys()
+        for run, names in remade.items():
+            own = of_runs if run in audit_run_ids else of_runs.keys() & names
+            rows = {
+                f"{mart}/audit_run_id={run}/{PARQUET}": Selection(
+                    relation=f'marts."{mart}"', column=of_runs[mart], value=run
+                )
+                for mart in own
+            }
+            _export(con, warehouse, rows, held)
+        of_views = {f"{view}/{PARQUET}": Selection(relation=f'marts."{view}"') for view in views_in_files(con)}
+        _export(con, warehouse, of_views, held)
+        con.execute("force checkpoint")  # the copy is of the file alone
     warehouse.let_go()
     copy_durably(warehouse.path, target, lambda draft: refuse_damaged(warehouse, draft))
     try:
@@ -173,6 +175,16 @@ def _published_seals(warehouse: Warehouse, audit_run_id: str | None = None) -> l
 
 def _draft(path: Path) -> Path:
     return path.with_name(path.name + ".new")
+
+
+def _export(con: Connection, warehouse: Warehouse, files: Mapping[str, Selection], held: Collection[str]) -> None:
+    # the hashes are recorded before any file is exchanged, with that of a file in place of which nothing was recorded
+    paths = {name: warehouse.places.marts / name for name in files}
+    before = {name: [file_sha256(path)] for name, path in paths.items() if name not in held and path.is_file()}
+    hashes = {name: [*before.get(name, ()), _drafted(con, paths[name], rows)] for name, rows in files.items()}
+    add_files(con, warehouse, hashes)
+    for path in paths.values():
+        _exchange(path)
 
 
 def _exchange(path: Path) -> None:

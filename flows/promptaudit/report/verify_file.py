@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from html.parser import HTMLParser
@@ -16,7 +16,7 @@ from typing import Any
 from promptaudit.evidence.verify.checks import Check, Finding, few
 from promptaudit.evidence.verify.runs import VerifyResult, verify
 from promptaudit.marts.seal import OF_RUNS, marts, views
-from promptaudit.registry.errors import DataError, UsageError
+from promptaudit.registry.errors import DataError, PromptauditError, UsageError, WarehouseLocked
 from promptaudit.report import BELOW, REPORT
 from promptaudit.report.blocks.cells import exact
 from promptaudit.report.record import page_sha256
@@ -290,12 +290,13 @@ def verify_report(
     """
     try:
         on_page, note, run = check_page(warehouse, path)
-    except DataError:
+    except (DataError, WarehouseLocked):
         raise
-    except Exception:  # whatever a damaged file makes its library raise: what follows names it
-        if not warehouse.published.path.is_file():
-            raise
-        on_page, note, run = check_page(warehouse, path, is_copy=True)
+    except Exception:  # noqa: BLE001 - whatever a damaged file makes its library raise: what follows names it
+        on_page, note, run = [], f"{path.name} was held against nothing: the warehouse cannot be read", None
+        with suppress(PromptauditError):
+            on_page, note, run = check_page(warehouse, path, is_copy=True)
+            note += ", as the published copy has it"
     result = verify_with_pages(warehouse, run, seal=seal, signers=signers)
     others = [each for each in result.findings if each not in on_page]
     return replace(result, findings=[*on_page, *others], notes=[note, *result.notes])

@@ -122,7 +122,7 @@ class _LocalFolder:
                     break
 
     def sweep(self) -> None:
-        for draft in self._root.rglob("*.new"):
+        for draft in list(self._root.rglob("*.new")):  # its folders go with the last
             self.remove(draft.relative_to(self._root).as_posix())
 
     def set_aside(self, name: str) -> str:

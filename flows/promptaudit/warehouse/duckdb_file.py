@@ -380,7 +380,7 @@ def frame_of_rows(con: Connection, query: str, values: object = None) -> pl.Data
     """Reads the rows of a query as a frame in the types of their columns."""
     import polars as pl
 
-    return pl.DataFrame(con.sql(query, params=values).to_arrow_table())
+    return pl.DataFrame(con.execute(query, values).to_arrow_table())
 
 
 @contextmanager

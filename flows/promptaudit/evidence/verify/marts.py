@@ -138,14 +138,14 @@ def _is_of_another_version(place: Place) -> bool:
 
 
 def file_checks(
-    check: Check, *, folder: Path, runs: Collection[str], places: Sequence[Place]
+    check: Check, *, folder: Path, runs: Collection[str], places: Sequence[Place], only: str | None = None
 ) -> Iterator[Finding | Check]:
     """Checks the Parquet files among the marts, and names each file that no publication writes.
 
     Readers take every file that lies there. The file of a view must hold what the view gives in the published copy or
     in the warehouse: a publication that was cut short may have written the file and not yet the copy, or the other way
     round. A file that a publication wrote must be one of those that it recorded: what no row shows, as a damaged filter
-    within the file, may hide rows from a query.
+    within the file, may hide rows from a query. `only` is the run whose files are held so; None is every run.
     """
     recorded: dict[str, set[str]] = {}
     for place in places:
@@ -160,8 +160,8 @@ def file_checks(
         is_read = path.suffix.lower() == ".parquet" and path.is_file()
         if (is_read and parts not in ours) or path.is_symlink():
             yield check.part(what="file").found("added", "/".join(parts), "a file that no publication writes")
-        elif is_read and "/".join(parts) in recorded:
-            run = parts[1].partition("=")[2] or None
+        run = parts[1].partition("=")[2] or None if len(parts) > 1 else None
+        if is_read and "/".join(parts) in recorded and only in (None, run):
             detail = "its Parquet file is not as it was written"
             yield check.part(
                 what=f"marts.{parts[0]}",

@@ -56,11 +56,15 @@ def _of_file(warehouse: Warehouse, finding: Finding) -> str:
     if finding.where == IN_PARQUET and finding.what == "file":
         return f"restore {IN_PARQUET}: rm {_named(warehouse.places.marts / finding.which)}"
     if finding.where == IN_PARQUET:
-        return f"restore {IN_PARQUET}: promptaudit rebuild {_named(finding.audit_run_id or 'RUN')}"
+        return f"restore {IN_PARQUET}: {_rebuild(finding.audit_run_id)}"
     if finding.where.startswith(ARCHIVE):
         path = warehouse.places.archive.parent / finding.which.partition(":")[0]
         return f"restore {finding.where}: put a backup of {_named(path)} in its place; nothing else has these rows"
     return f"restore {finding.where}: promptaudit report {_named(finding.audit_run_id or 'RUN')}"
+
+
+def _rebuild(run: str | None) -> str:
+    return "promptaudit rebuild" if run is None else f"promptaudit rebuild {_named(run)}"
 
 
 def _named(path: object) -> str:

@@ -31,7 +31,7 @@ from promptaudit.marts.digests import has_rows
 from promptaudit.marts.publication import Publication, cut_short
 from promptaudit.marts.seal import Seal, has_seals, marts, row_counts, schema_versions, seals
 from promptaudit.marts.signature import read_signers
-from promptaudit.registry.errors import PromptauditError, WarehouseError
+from promptaudit.registry.errors import PromptauditError, WarehouseError, WarehouseLocked
 from promptaudit.system.display.encode import encoded_property
 from promptaudit.system.display.figures import shown
 from promptaudit.warehouse import Warehouse
@@ -168,7 +168,7 @@ def verify(
     if kept is not None and since:
         say("deriving again what a later seal has otherwise")
         since = check_again(warehouse, since, kept)
-    changed = {each.audit_run_id for each in since if each.kind == "changed"}
+    changed = {each.audit_run_id for each in [*since, *filter(_is_of_file, of_contents)] if each.kind == "changed"}
     of_pages = Check(where="the reports", what="pages", explain=lambda _: more(warehouse, only, is_copy))
     of_pages_found = [
         each
@@ -178,19 +178,23 @@ def verify(
     of_all = [_softened(each, open_) for each in [*since, *of_chains, *unread, *of_contents, *of_pages_found]]
     differs = {each.audit_run_id for each in of_all if each.kind != "unsealed"}
     return VerifyResult(
-        runs=[
-            replace(run, state="differs")
-            if run.audit_run_id in changed
-            else replace(run, state="unsealed")
-            if run.state == "differs" and run.audit_run_id not in differs
-            else run
-            for run in runs
-        ],
+        runs=[_with_state(run, changed, differs) for run in runs],
         findings=few([*map(_of_publication, open_), *unsigned, *of_all]),
         notes=notes,
         against=against,
         restore=() if unsigned else restoring(warehouse, of_all),  # nothing is sound that nobody signed
     )
+
+
+def _is_of_file(finding: Finding) -> bool:
+    return finding.where == IN_PARQUET
+
+
+def _with_state(run: RunSeal, changed: Collection[str | None], differs: Collection[str | None]) -> RunSeal:
+    if run.audit_run_id in changed:
+        return replace(run, state="differs")
+    is_unsealed = run.state == "differs" and run.audit_run_id not in differs
+    return replace(run, state="unsealed") if is_unsealed else run
 
 
 def _cut_short(places: list[Place]) -> list[Publication]:
@@ -237,7 +241,7 @@ def _check_contents(
         if place.chain and (versions := place.chain[-1].entries["schema_versions"])  # older seals have none
     ]
     sealed = {seal.audit_run_id for place in places for seal in place.chain}
-    of_files = partial(file_checks, folder=folder, runs=sealed, places=places)
+    of_files = partial(file_checks, folder=folder, runs=sealed, places=places, only=places[0].only)
     checks += [Check(where=IN_PARQUET, what="files", explain=of_files)]
     if folder.is_dir():
         places = [*places, replace(places[-1], where=IN_PARQUET, folder=folder, is_same=False)]
@@ -286,6 +290,8 @@ def _places(
                 is_copy=where != OWN,
                 is_same=is_same and bool(places),  # with the warehouse, which comes first and was read
             )
+        except WarehouseLocked:  # no damage: another program has it open
+            raise
         except Exception as error:
             if len(files) == 1:
                 raise
