@@ -257,3 +257,9 @@ def test_another_separator_is_read(tmp_path: Path, sign: str) -> None:
 def test_labels_may_hold_commas() -> None:
     assert split_labels('["a, b", "c"]') == ("a, b", "c")
     assert split_labels("a, c") == ("a", "c")
+
+
+def test_a_column_of_the_labels_themselves_comes_before_one_that_they_stand_for(tmp_path: Path) -> None:
+    rows = "".join(f"what they said {n},{['no', 'yes'][n % 2]},{['TRUE', 'FALSE'][n % 3 == 0]}\n" for n in range(12))
+    found = columns_of(written(tmp_path, f"said,moved,verified\n{rows}"), ["yes", "no"])
+    assert (found.gold_label, found.gold_labels) == ("moved", {})

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from promptaudit.evidence.retain import restore, retain
@@ -251,6 +252,24 @@ def test_what_cannot_be_read_is_named_and_the_next_publication_replaces_it(
     forged = seal_of(replace(newest(gated), manifest="["))  # no JSON, and rightly hashed
     change(gated.warehouse, f"update raw.seals set manifest = '[', seal = '{forged}'")
     assert ("broken", "seal") in [each[:2] for each in flaws(held(gated))]
+
+
+def test_a_file_whose_rows_are_as_sealed_is_held_by_its_hash(gated: Gated) -> None:
+    first, second = sealed_night(gated), sealed_night(gated, 1)
+    path = parquet(gated, first)
+    with duckdb.connect() as con:  # a bit of a filter in it would hide rows from a query alone
+        con.execute(
+            f"copy (from read_parquet('{path}', hive_partitioning = false)) to '{path}.new' (format parquet, compression gzip)"
+        )
+    path.with_name(f"{path.name}.new").replace(path)
+    found = verify(Warehouse(gated.warehouse))
+    assert flaws(found) == [("changed", "marts.rpt_audit", "the Parquet marts", ODD_FILE)]
+    assert {run.audit_run_id: run.state for run in found.runs} == {first: "differs", second: "untouched"}
+    assert found.restore[-1].endswith(f"promptaudit rebuild {first}")
+    assert verify(Warehouse(gated.warehouse), second).findings == []
+    change(gated.warehouse, "alter table raw.publications drop column files")
+    Warehouse(gated.warehouse).published.path.unlink()
+    assert flaws(verify(Warehouse(gated.warehouse))) == []  # of an earlier version
 
 
 def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:

@@ -94,3 +94,18 @@ def test_a_store_s_own_words_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(WarehouseError) as raised:
         shared_folder("s3://bucket/prefix").write("lease.json", b"")
     assert str(raised.value).endswith("the object store does not answer: EndpointConnectionError")
+
+
+def test_drafts_of_killed_writers_go_with_the_folders_that_held_nothing_else(tmp_path: Path) -> None:
+    folder = shared_folder(tmp_path / "askers")
+    folder.write("run/1/lease.json", b"{}")
+    for left in ("run/0/abc/lease.json.12.new", "run/1/landed.parquet.12.new"):
+        (tmp_path / "askers" / left).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "askers" / left).write_bytes(b"half")
+    folder.under("run").sweep()
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")) == [
+        "askers",
+        "askers/run",
+        "askers/run/1",
+        "askers/run/1/lease.json",
+    ]

@@ -161,7 +161,7 @@ def file_checks(
         if (is_read and parts not in ours) or path.is_symlink():
             yield check.part(what="file").found("added", "/".join(parts), "a file that no publication writes")
         run = parts[1].partition("=")[2] or None if len(parts) > 1 else None
-        if is_read and "/".join(parts) in recorded and only in (None, run):
+        if is_read and "/".join(parts) in recorded and (only is None or run in (None, only)):
             detail = "its Parquet file is not as it was written"
             yield check.part(
                 what=f"marts.{parts[0]}",
