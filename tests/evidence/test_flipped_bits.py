@@ -102,7 +102,6 @@ def test_the_command_that_verify_names_restores_what_is_lost(folder: Path, tmp_p
         with duckdb.connect(str(file)) as con:
             con.execute("delete from marts.fct_predictions where audit_run_id = ? and rowid % 2 = 0", [newest(folder)])
     search, named = f"{BIN}{os.pathsep}{os.environ['PATH']}", []
-    assert promptaudit(own, "verify").code == (3 if lost == "the warehouse" else 1)
     for _ in range(2):  # of a copy that is older than its page, the page is named then
         lines = [line for line in promptaudit(own, "verify").out.splitlines() if line.startswith("restore ")]
         named += [line.partition(": ")[2].partition(" (")[0] for line in lines]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from promptaudit.evidence.verify import verify
@@ -64,7 +64,7 @@ def cite(warehouse: Warehouse, run: str, to: Path | None = None, text: str | Non
 def _fill(draft: Path, published: Warehouse, audit_run_id: str) -> int:
     warehouse = warehouse_of(draft)
     copy_run(published, audit_run_id, warehouse)
-    held = replace(verify(warehouse, audit_run_id), restore=())  # the folder has the copy alone
+    held = verify(warehouse, audit_run_id)
     if held.exit_code:
         first = held.findings[0].line
         msg = f"run {audit_run_id} is not as it was sealed, `promptaudit verify {audit_run_id}` lists why: {first}"
