@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import uuid
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 silence()
 collect_rarely()
+# a shell's background jobs have Ctrl-C ignored, and so would the commands that tests interrupt
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # the tests of several workers share the processors: threads of one that wait for each other take the time of the others
 os.environ.update({"POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 # a deadline is of the clock, and a test beside others takes longer
