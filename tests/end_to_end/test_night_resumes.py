@@ -72,6 +72,22 @@ def interrupt(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
+def test_a_night_that_measures_nothing_links_to_what_to_do(tmp_path: Path, webhooks: RunningWebhooks) -> None:
+    (tmp_path / "registry/audits").mkdir(parents=True)
+    (tmp_path / "registry/audits/broken.yml").write_text(
+        AUDIT.replace("small:", "broken:").replace("lexical", "lexcal")
+    )
+    told, pages = webhooks.target("/ok/broken"), "https://audits.example.org/"
+    ended = promptaudit(tmp_path, "nightly", "broken", PROMPTAUDIT_NOTIFY=told, PROMPTAUDIT_REPORT_URL=pages)
+    assert ended.code == 2, ended.err
+    (request,) = webhooks.of("/ok/broken")
+    assert (
+        request.json()["message"].splitlines()[-1]
+        == "Runbook: https://audits.example.org/runbooks/could_not_measure.html"
+    )
+    assert (tmp_path / "warehouse/published/runbooks/could_not_measure.html").is_file()
+
+
 def test_the_first_night_cut_short_before_its_marts_goes_on(folder: Path, webhooks: RunningWebhooks) -> None:
     derive = steps.build
 

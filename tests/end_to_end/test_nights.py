@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -118,7 +119,9 @@ def test_an_alarm_is_told_once_with_its_cause_and_its_end_once(week: Week) -> No
     ]
     assert " before and " in example
     assert " now; right is " in example
-    assert "file://" in raised["message"]
+    links = re.findall(r"^Runbook: (file://\S+)$", raised["message"], re.MULTILINE)
+    assert [Path(link).stem for link in links] == ["gate_failed", "alarm_is_false"]
+    assert all("<h1>" in Path(unquote(urlsplit(link).path)).read_text(encoding="utf-8") for link in links)
     assert " q 0" not in raised["message"]
     assert "recovered" in over["title"]
 

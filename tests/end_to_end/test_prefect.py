@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,15 +18,18 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from promptaudit.nightly.limits import FREE_AGAIN_S
 from promptaudit.warehouse.figure_names import grains
 from tests.support.http_audit import AUDIT, cells, query, write_cards
 from tests.support.openai_server import LABELS, running_server
 from tests.support.prefect_server import (
+    MEMORY,
     OVER,
     SOON_S,
     Stage,
     all_of,
     end_all,
+    end_group,
     running_database,
     running_worker,
     wait_for,
@@ -54,7 +58,8 @@ class Nights(Stage):
 
     deployment_id: str = ""
     killed: dict[str, Any] = field(default_factory=dict)
-    waiting: dict[str, Any] = field(default_factory=dict)
+    waits: str = ""
+    left: dict[str, Any] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     refused: Ended | None = None
 
@@ -85,6 +90,18 @@ class Nights(Stage):
             lambda: self.server.ask(f"/flow_runs/{run_id}")["run_count"] > before, "the flow run to be taken again"
         )
         return self.server.until(run_id, *OVER)
+
+    def at_work(self, *, is_waiting: bool = False) -> dict[str, Any]:
+        """The night that has the warehouse, or one that waits for it, once there is one."""
+        found: list[dict[str, Any]] = []
+
+        def is_there() -> bool:
+            running = [run for run in self.server.runs() if run["state_type"] == "RUNNING"]
+            found[:] = [run for run in running if is_waiting != any(tag.startswith("holds ") for tag in run["tags"])]
+            return bool(found)
+
+        wait_for(is_there, "a night that waits" if is_waiting else "a night at work", self.said)
+        return found[0]
 
     def edges(self, run_id: str) -> dict[str, set[str]]:
         """The steps of a flow run by their names, each with those that Prefect draws an edge from."""
@@ -134,20 +151,28 @@ def two_nights(stage: Nights, limits: Sequence[str]) -> None:
     """The story that the tests below look at; the limits come when the first night, whose places stay taken, was killed."""
     server = stage.server
     stage.asked(40)
-    (running,) = [run for run in server.runs() if run["state_type"] == "RUNNING"]
+    running = stage.at_work()
     stage.kill(stage.processes())
     stage.killed = server.until(running["id"], *OVER)
     for name in limits:
         server.ask("/v2/concurrency_limits/", {"name": name, "limit": 1})
     stage.asked(N_CELLS // 2)
-    (again,) = [run for run in server.runs() if run["state_type"] == "RUNNING"]
+    again = stage.at_work()
     stage.places = stage.limits()
-    wait_for(lambda: [run for run in server.runs() if run["state_name"] == "AwaitingConcurrencySlot"], "a third run")
-    stage.waiting = next(run for run in server.runs() if run["state_name"] == "AwaitingConcurrencySlot")
+    waiting = stage.at_work(is_waiting=True)["id"]
     server.ask(f"/deployments/{stage.deployment_id}/pause_deployment", {})
+    of_it = {"logs": {"flow_run_id": {"any_": [waiting]}}}
+    wait_for(
+        lambda: any("waiting for the warehouse" in line["message"] for line in server.ask("/logs/filter", of_it)),
+        "the night to say that it waits",
+        stage.said,
+    )
     for run in server.runs():
-        if run["state_type"] == "SCHEDULED":  # pausing leaves those that wait, which begin once a place is free
-            server.ask(f"/flow_runs/{run['id']}", method="DELETE")
+        if run["id"] != again["id"] and run["state_type"] in ("SCHEDULED", "PENDING", "RUNNING"):
+            cancelling = {"type": "CANCELLING", "name": "Cancelling"}
+            server.ask(f"/flow_runs/{run['id']}/set_state", {"state": cancelling, "force": False})
+    stage.left = server.until(waiting, *OVER)
+    stage.waits = stage.said()
     stage.refused = promptaudit_process(stage.folder, "nightly", AUDIT, AUDIT_KEY=KEY, PROMPTAUDIT_LOCK_WAIT_S="1")
     stage.ended = server.until(again["id"], *OVER)
     stage.n_asked = stage.provider.counters()["requests"]
@@ -178,8 +203,9 @@ def test_a_killed_night_is_gone_on_with_and_each_cell_lands_once(stage: Nights) 
 
 
 def test_a_second_night_waits_or_is_refused(stage: Nights) -> None:
-    assert stage.waiting["state_type"] == "SCHEDULED"
-    assert stage.waiting["start_time"] is None
+    held = rf"waiting up to \d+ (?:hours|minutes) for .*audit\.duckdb: held by the night of '{AUDIT}', process \d+"
+    assert re.search(held, stage.waits)
+    assert stage.left["state_name"] == "Cancelled"  # while another night held the warehouse
     assert stage.refused is not None
     assert stage.refused.code == 2
     assert "WarehouseLocked" in stage.refused.one_line()
@@ -438,6 +464,34 @@ def test_a_night_outlives_its_worker_by_its_next_start_and_the_server_at_once(st
     assert {(n_rows, n_cells) for *_, n_rows, n_cells in nights} == {(N_CELLS, N_CELLS)}
     assert stage.provider.counters()["requests"] - before <= N_CELLS + CONNECTIONS
     assert "its server does not know how this run ended" in stage.said() or "goes on without it" in stage.said()
+
+
+@pytest.mark.parametrize("stage", [pytest.param("sqlite", marks=pytest.mark.soak)], indirect=True)
+def test_a_night_killed_with_its_worker_and_server_leaves_nothing_that_holds_up_the_next(stage: Nights) -> None:
+    server, before = stage.server, stage.provider.counters()["requests"]
+    server.kill()
+    server.environment["PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"] = MEMORY
+    server.start()
+    with stage.worker() as worker:
+        stage.run(new=True)
+        stage.asked(before + 20)
+        server.kill()
+        end_group(worker)
+        stage.kill(stage.processes())
+    server.start()
+    assert {name: found for name, found in stage.limits().items() if found} == dict.fromkeys(LIMITS, 1)  # nobody's
+    n_said = len(stage.said())
+    with stage.worker():
+        started = time.monotonic()
+        begun = stage.run()
+        server.until(begun, "RUNNING")
+        stage.asked(before + 20 + 2 * CONNECTIONS)
+        waited = time.monotonic() - started
+        assert server.until(begun, *OVER)["state_name"] == "Gate failed"
+    assert waited < 2 * FREE_AGAIN_S, waited
+    said = stage.said()[n_said:]
+    assert "AwaitingConcurrencySlot" not in said
+    assert f"waiting for {LIMITS[0]}, which" in said
 
 
 @pytest.mark.soak  # its nights are those of the deployment; what is its own is the schedule of a card, and how it ends

@@ -68,9 +68,8 @@ def placed(name: str) -> str:
 
 
 def test_the_wheel_holds_every_file_of_the_packages_and_of_the_dbt_project(wheel: Path) -> None:
-    listed = called(
-        "git", "ls-files", "--cached", "--others", "--exclude-standard", "flows", "models_registry", "dbt", cwd=ROOT
-    )
+    folders = ("flows", "models_registry", "dbt", "infra/runbooks")
+    listed = called("git", "ls-files", "--cached", "--others", "--exclude-standard", *folders, cwd=ROOT)
     expected = {placed(name) for name in listed.splitlines() if (ROOT / name).is_file()}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -109,6 +108,7 @@ def test_init_and_run_work_from_an_empty_folder(environment: Path, tmp_path: Pat
     published = here / "warehouse" / "published"
     assert (published / "audit.duckdb").is_file()
     assert (published / "report.html").is_file()
+    assert (published / "runbooks/gate_failed.html").is_file()
     assert list((published / "marts" / "rpt_audit").glob("audit_run_id=*/data.parquet"))
     assert "my_task" in first
 

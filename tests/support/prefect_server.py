@@ -30,6 +30,7 @@ from tests.support.shell import promptaudit_process
 
 BIN = Path(sys.executable).parent
 AUTH = "admin:a pass+word/@"
+MEMORY = "prefect.server.concurrency.lease_storage.memory"  # Prefect's default for leases, which a restart empties
 SOON_S = 240.0  # for what takes seconds on a machine that does nothing else
 OVER = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 WORKER = ("--no-prompt", "worker", "start", "--install-policy", "never", "--no-create-pool-if-not-found")

@@ -50,7 +50,7 @@ def test_a_budget_of_the_environment_stops_the_flows_of_an_audit_and_of_a_night(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(prefect_server, "events_sent", nullcontext)  # to a server
-    monkeypatch.setattr(flow, "hold_limits", lambda *_: nullcontext())  # places of a server
+    monkeypatch.setattr(flow, "hold_limits", lambda *_, **__: nullcontext())  # places of a server
     monkeypatch.setattr(flow, "get_run_logger", logging.getLogger)
     night_of, waits = flow.night, []
 

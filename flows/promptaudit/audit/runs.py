@@ -176,6 +176,12 @@ def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
     return newest
 
 
+def flow_runs_of(warehouse: Warehouse) -> set[str]:
+    """Reads the ids of the flow runs of Prefect that have opened runs in a warehouse."""
+    query = "select distinct flow_run_id from raw.audit_runs where flow_run_id is not null"
+    return {row["flow_run_id"] for row in warehouse.read(query)}
+
+
 def count_runs(warehouse: Warehouse, design: Design) -> int:
     """Counts all runs that an audit began, whatever its cards asked: an edit does not restart the round of panels."""
     (row,) = warehouse.read(

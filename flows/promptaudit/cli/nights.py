@@ -37,12 +37,14 @@ def nightly(
     It continues or starts tonight's run, compares it with normal nights, checks the gate, writes the report and sends messages.
     """
     from promptaudit.nightly.night import night
+    from promptaudit.report.terminal.closing import runbook_lines
     from promptaudit.system.settings import registry_of
 
     settings = state.settings(max_usd=max_usd)
     result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
-    show(result, result.lines(state.options))
-    show_closing(Warehouse(settings.warehouse), result.audit_run_id)
+    warehouse = Warehouse(settings.warehouse)
+    show(result, [*result.lines(state.options), *runbook_lines(warehouse, result.exit_code)])
+    show_closing(warehouse, result.audit_run_id)
     return result.exit_code
 
 
@@ -220,17 +222,17 @@ def check(
     """
     from promptaudit.gate import formats
     from promptaudit.gate.check import check_named
-    from promptaudit.report.terminal.closing import flip_in_words
+    from promptaudit.report.terminal.closing import flip_in_words, runbook_lines
     from promptaudit.system.files import SHARED, write_text
 
     settings, registry = state.load()
-    result = check_named(settings, registry, run)
+    warehouse, result = Warehouse(settings.warehouse), check_named(settings, registry, run)
     if result.exit_code == 1:
-        result = replace(result, flip=flip_in_words(Warehouse(settings.warehouse), result.audit_run_id))
+        result = replace(result, flip=flip_in_words(warehouse, result.audit_run_id))
     for path, form in ((junit, formats.junit), (markdown, formats.markdown)):
         if path is not None:
             write_text(form(result), path, SHARED)
-    show(result, result.lines(state.options))
+    show(result, [*result.lines(state.options), *runbook_lines(warehouse, result.exit_code)])
     return result.exit_code
 
 

@@ -14,7 +14,7 @@ from promptaudit.audit.run import RunResult
 from promptaudit.evidence.retain import retain
 from promptaudit.gate.alerts.alarms import Changes, Problem, open_alarms, settle
 from promptaudit.gate.alerts.message import Message, Night, compose
-from promptaudit.gate.alerts.notify import Delivery, notify, page_link
+from promptaudit.gate.alerts.notify import Delivery, notify, page_link, runbook_links
 from promptaudit.gate.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
 from promptaudit.gate.check import check_run
 from promptaudit.gate.night_rules import untested_in_words
@@ -228,6 +228,7 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page:
         untested=untested_in_words(compared.night, compared.states),
         example=outcome.example,
         example_of=None if outcome.flip is None else outcome.flip.model_id,
+        runbooks=runbook_links(warehouse, context.settings),
     )
     message, delivery = compose(night, changes), None
     if message is not None:

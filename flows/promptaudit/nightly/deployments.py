@@ -101,8 +101,8 @@ def _deployment(registry: Registry, audit_id: str) -> dict[str, Any]:
         "entrypoint": "promptaudit.nightly.flow.nightly",
         "parameters": {"audit_id": audit_id, "warehouse": None},
         "schedules": [] if card.schedule is None else [schedule],
-        # a late night waits and is then held; if it were cancelled, the night would have no figures
-        "concurrency_limit": {"limit": 1, "collision_strategy": "ENQUEUE"},
+        # no limit of Prefect's: a second night waits for the warehouse, whose lock ends with its process, while a server
+        # that was restarted may have forgotten who held a place, and then nothing of ours runs that could say so
         "work_pool": {"name": pool, "job_variables": {"env": NIGHT | OWN_CODE}},
         "tags": [TAG, audit_id],
     }

@@ -7,6 +7,7 @@ are in `nightly.after_run`.
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from prefect.states import Completed, Failed
 
 from promptaudit.audit.flow import ASKS, CHECKS, DERIVES, publishes
 from promptaudit.audit.run import run_audit
+from promptaudit.audit.runs import flow_runs_of
 from promptaudit.audit.steps import RunOptions
 from promptaudit.nightly import after_run
 from promptaudit.nightly.after_run import Steps
@@ -83,8 +85,13 @@ def _night_of(settings: Settings, audit_id: str, bar: Bar, *, new: bool) -> Stat
     ):  # other nights of the warehouse may be due, too
         settings = settings.model_copy(update={"lock_wait_s": longest(card, scheduled_at).total_seconds()})
     forget_limits(bar)
-    load, steps = partial(registry_of, settings), tasks_of(Warehouse(settings.warehouse))
-    places = partial(hold_limits, limits, bar)
+    warehouse = Warehouse(settings.warehouse)
+    load, steps = partial(registry_of, settings), tasks_of(warehouse)
+
+    def places() -> AbstractContextManager[None]:
+        # this night has the lock of the warehouse, so the flow runs that worked on it before have ended
+        return hold_limits(limits, bar, ended=flow_runs_of(warehouse))
+
     result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps, places=places)
     show_artifacts(settings, result, bar)
     message = f"exit code {result.exit_code}: {result.check.headline}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from urllib.parse import urlsplit
 
 import httpx
@@ -26,12 +26,13 @@ HOLDS = "holds "  # begins the tags of a flow run that name what it holds
 
 
 @contextlib.contextmanager
-def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
+def hold_limits(limits: Sequence[str], bar: Bar, ended: Collection[str] = ()) -> Iterator[None]:
     """Waits for the named limits, as far as the server has them, and holds them for the block.
 
     A line says what is waited for and which nights hold it. A limit that stays taken while no night holds it does not
     keep this one: a server that was restarted may have forgotten who held it. An inactive limit keeps none. While the
-    server is away a night goes on without limits.
+    server is away a night goes on without limits. `ended` are ids of flow runs that hold nothing, whatever the server
+    says: it takes 15 minutes to notice that a process is gone.
 
     Raises MeasureError for a limit of 0, by which an operator stops nights, where it is not raised soon: a night that
     waited would keep the nights of other audits from the warehouse.
@@ -39,7 +40,7 @@ def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
     stopped: list[str] = []
     with contextlib.ExitStack() as stack:
         if limits:
-            bar.show(lambda: stopped.extend(_take(stack, limits, bar)))
+            bar.show(lambda: stopped.extend(_take(stack, limits, bar, ended)))
         if stopped:
             msg = f"the limit {stopped[0]} is 0, which stops nights; `prefect gcl update {stopped[0]} --limit 1` lets them run"
             raise MeasureError(msg)
@@ -50,7 +51,7 @@ def hold_limits(limits: Sequence[str], bar: Bar) -> Iterator[None]:
             bar.show(stack.close)
 
 
-def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> list[str]:
+def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar, ended: Collection[str]) -> list[str]:
     # returns the limits of 0 that keep it
     said, unheld_since = "", time.monotonic()
     with get_client(sync_client=True) as client:
@@ -59,7 +60,7 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar) -> list[
             with contextlib.suppress(_Taken):
                 stack.enter_context(_places(limits))
                 break
-            full, holders = _full(client, limits), ", ".join(_holders(client, limits))
+            full, holders = _full(client, limits), ", ".join(_holders(client, limits, ended))
             taken, stopped = " and ".join(full), [name for name, limit in full.items() if limit == 0]
             unheld_since = time.monotonic() if holders and not stopped else unheld_since
             if time.monotonic() - unheld_since > FREE_AGAIN_S:
@@ -117,10 +118,10 @@ def _full(client: SyncPrefectClient, limits: Sequence[str]) -> dict[str, int | N
     return full or dict.fromkeys(limits)
 
 
-def _holders(client: SyncPrefectClient, limits: Sequence[str]) -> list[str]:
+def _holders(client: SyncPrefectClient, limits: Sequence[str], ended: Collection[str]) -> list[str]:
     running = {"state": {"type": {"any_": ["RUNNING"]}}, "tags": {"any_": [f"{HOLDS}{name}" for name in limits]}}
     runs: list[FlowRun] = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running))
-    return sorted(run.name for run in runs)
+    return sorted(run.name for run in runs if str(run.id) not in ended)
 
 
 def _tag(client: SyncPrefectClient, limits: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
 
 from promptaudit.audit.rebuild import rebuild_runs
@@ -23,13 +23,14 @@ from promptaudit.audit.run import run_audit
 from promptaudit.audit.steps import RunOptions
 from promptaudit.gate.alerts.alarms import Changes, Problem, settle
 from promptaudit.gate.alerts.message import Night, compose
-from promptaudit.gate.alerts.notify import heartbeat, notify
+from promptaudit.gate.alerts.notify import heartbeat, notify, runbook_links
 from promptaudit.marts.publish import is_published, publish
 from promptaudit.nightly.after_run import FUNCTIONS, AfterRun, NightContext, NightResult, Steps, finish
 from promptaudit.nightly.tonight import longest, record_night, steps_of, tonights_run
 from promptaudit.plan.design import design_audit
 from promptaudit.registry.errors import PromptauditError, WarehouseLocked, lines_of
 from promptaudit.registry.registry import Registry
+from promptaudit.report.runbooks import write_runbooks
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.clock import now
 from promptaudit.system.deadline import at_most
@@ -56,10 +57,11 @@ def night(
 ) -> NightResult:
     """Runs a whole night of an audit; its exit code is the gate's. `steps` are taken after its run.
 
-    `places` waits for what it shares with other nights, and holds that. All waiting counts in the card's `max_duration`.
-    `scheduled_at` is the time, in UTC and without a zone, for which a schedule began it; None if a person did. `new`
-    asks everything again, once: a flow run of Prefect that is retried goes on with the run that it began. The heartbeat
-    is called when a run took place; an interrupted night goes on at its next start.
+    `places` waits for what it shares with other nights of a server, once the warehouse has its tables, and holds that. All
+    waiting counts in the card's `max_duration`. `scheduled_at` is the time, in UTC and without a zone, for which a
+    schedule began it; None if a person did. `new` asks everything again, once: a flow run of Prefect that is retried
+    goes on with the run that it began. The heartbeat is called when a run took place; an interrupted night goes on at
+    its next start.
 
     Raises:
         WarehouseLocked: another night works on the warehouse, and `lock_wait_s` seconds are over.
@@ -79,7 +81,7 @@ def night(
                 registry = load()
                 limit = longest(registry.audit(audit_id), scheduled_at)
                 waited_s = time.monotonic() - asked_at
-                with at_most(limit, f"the night of '{audit_id}'", spent_s=waited_s), places():
+                with at_most(limit, f"the night of '{audit_id}'", spent_s=waited_s):
                     context = NightContext(
                         settings=settings,
                         card=registry.audit(audit_id),
@@ -87,7 +89,10 @@ def night(
                         progress=progress,
                         scheduled_at=scheduled_at,
                     )
-                    result = _night(context, registry, began, steps, new=new)
+                    with context.locked():
+                        context.warehouse.apply_schema()
+                    with places():
+                        result = _night(context, registry, began, steps, new=new)
             except Exception as error:
                 _send_unmeasured(settings, audit_id, began, error, progress)
                 raise
@@ -108,8 +113,6 @@ def night(
 
 def _night(context: NightContext, registry: Registry, began: list[str], steps: Steps, *, new: bool) -> NightResult:
     audit_id = context.audit_id
-    with context.locked():
-        context.warehouse.apply_schema()
     plan = design_audit(registry, audit_id).plan_fingerprint
     with context.warehouse.kept_open():
         tonight = tonights_run(context.warehouse, context.card, audit_id, plan, context.scheduled_at, new=new)
@@ -159,7 +162,11 @@ def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     except Exception as failure:  # noqa: BLE001 - as above
         progress.warn(f"the alarm did not land: {'; '.join(lines_of(failure))}")
         changes = Changes(raised=(problem,), news=(problem,))
-    message = compose(Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code), changes)
+    with suppress(PromptauditError, OSError):  # the message names those that cannot be written
+        write_runbooks(warehouse.places)
+    links = runbook_links(warehouse, settings)
+    night = Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code, runbooks=links)
+    message = compose(night, changes)
     if message is not None:
         notify(warehouse, run, message.kind, message, settings, progress)
     try:

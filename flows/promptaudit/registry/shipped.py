@@ -1,11 +1,11 @@
-"""Finds the folders of data that ship with the code: the cards and the dbt project."""
+"""Finds the folders of data that ship with the code: the cards, the dbt project and the runbooks."""
 
 from __future__ import annotations
 
 import functools
 from pathlib import Path
 
-_HELD = {"dbt": "dbt_project.yml", "models_registry": "audits"}
+_HELD = {"dbt": "dbt_project.yml", "models_registry": "audits", "infra/runbooks": "gate_failed.md"}
 
 
 @functools.cache

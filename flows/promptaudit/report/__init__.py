@@ -48,8 +48,8 @@ def report(
 
     Gives the path of the first.
 
-    A run of a held warehouse also gets `reports/<run>.formats.html`. If that page cannot be written, `warn` gets the
-    reason.
+    The runbooks are written beside them. A run of a held warehouse also gets `reports/<run>.formats.html`. If that page
+    cannot be written, `warn` gets the reason.
 
     With `is_held` (the caller holds the warehouse) the pages' hashes land and are sealed, so that `verify` recognises
     the pages.
@@ -59,6 +59,7 @@ def report(
     from promptaudit.marts.publication import Due, publication
     from promptaudit.report.formats_page import write_formats_page
     from promptaudit.report.record import record
+    from promptaudit.report.runbooks import write_runbooks
     from promptaudit.report.trace_pages import write_pages
     from promptaudit.system.files import private_folder, write_text
 
@@ -71,6 +72,7 @@ def report(
         kept = {
             warehouse.places.report(audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)
         }
+        write_runbooks(warehouse.places)
         private_folder(warehouse.places.reports)
         for path, page in kept.items():
             write_text(page, path)

@@ -7,16 +7,19 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from promptaudit.registry.errors import WarehouseLocked
+from promptaudit.system.clock import span
 from promptaudit.system.files import private_folder, writing
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows has no flock; DuckDB's own lock still holds there
     fcntl = None  # type: ignore[assignment]
+
+LONG_S = 120.0  # from here on a wait is printed in minutes or hours
 
 
 @contextmanager
@@ -32,6 +35,7 @@ def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] 
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         deadline, has_said = time.monotonic() + wait_s, False
+        how_long = f"{wait_s:g} s" if wait_s < LONG_S else span(timedelta(seconds=wait_s))
         while fcntl is not None:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -40,10 +44,10 @@ def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] 
                 holder = os.pread(handle, 1000, 0).decode("utf-8", "replace").strip() or "another process"
                 if time.monotonic() >= deadline:
                     again = "run this again once it has ended, or let PROMPTAUDIT_LOCK_WAIT_S be longer"
-                    msg = f"{warehouse} is held by {holder}; waited {wait_s:g} s: {again}"
+                    msg = f"{warehouse} is held by {holder}; waited {how_long}: {again}"
                     raise WarehouseLocked(msg) from None
                 if say and not has_said:
-                    say(f"waiting up to {wait_s:g} s for {warehouse}: held by {holder}")
+                    say(f"waiting up to {how_long} for {warehouse}: held by {holder}")
                     has_said = True
                 time.sleep(0.2)
         process = f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"

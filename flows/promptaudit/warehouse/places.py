@@ -65,6 +65,10 @@ class Places:
         """Names the page about the format validation of a run."""
         return self.reports / f"{audit_run_id}.formats.html"
 
+    def runbook(self, name: str) -> Path:
+        """Names the page of a runbook."""
+        return self.published / "runbooks" / f"{name}.html"
+
     def traces(self, audit_run_id: str) -> Path:
         """Names the folder of a run's trace pages."""
         return self.published / "traces" / audit_run_id

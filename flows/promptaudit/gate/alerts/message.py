@@ -25,7 +25,7 @@ RUNBOOKS_OF: Mapping[MessageKind, tuple[str, ...]] = {
     "gate_failed": ("gate_failed",),
     "unmeasured": ("could_not_measure",),
 }
-"""The runbooks that each kind of message names, of those in `infra/runbooks`."""
+"""The runbooks that each kind of message links to, of those in `infra/runbooks`."""
 
 T = TypeVar("T")
 
@@ -61,6 +61,7 @@ class Night:
     seal: str | None = None  # of the run's rows and marts, at the time of the message
     example: str | None = None  # of what got worse: a sample with its answers on a normal night and tonight
     example_of: str | None = None  # the model that gave them
+    runbooks: Mapping[str, str] = field(default_factory=dict)  # the addresses or paths of their pages, by name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +266,7 @@ def _look(
     if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")
     first, *others = places or [f"promptaudit report {run}"]
-    what_to_do = [f"Runbook: {' or '.join(runbooks)}"] if runbooks else []
+    what_to_do = [f"Runbook: {shown(night.runbooks.get(name, name))}" for name in runbooks]
     return [f"Look: {first}", *(f"      {place}" for place in others), *what_to_do]
 
 

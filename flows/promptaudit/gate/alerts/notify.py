@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from promptaudit.gate.alerts.message import Message
+from promptaudit.gate.alerts.message import RUNBOOKS_OF, Message
 from promptaudit.registry.errors import lines_of
 from promptaudit.system.clock import now
 from promptaudit.system.display.progress import Progress
@@ -124,6 +124,12 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
     if why:
         progress.warn(f"PROMPTAUDIT_HEARTBEAT_URL: {why}")
     return not why
+
+
+def runbook_links(warehouse: Warehouse, settings: Settings) -> dict[str, str]:
+    """Links to the pages of the runbooks that are there, by the names of the runbooks."""
+    pages = {name: warehouse.places.runbook(name) for names in RUNBOOKS_OF.values() for name in names}
+    return {name: page_link(warehouse, page, settings) for name, page in pages.items() if page.is_file()}
 
 
 def page_link(warehouse: Warehouse, page: Path, settings: Settings) -> str:

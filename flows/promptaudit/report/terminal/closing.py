@@ -20,6 +20,7 @@ BREAK = " \\"  # a shell reads on behind it
 MOVED = ("regressed", "changed", "improved")
 MOST_CAUSES = 2  # in the terminal; the page has all
 NAME = 11  # characters before the text, as of the lines that say where a run's files are
+RUNBOOKS = {1: "gate_failed", 3: "could_not_measure"}  # by the exit code of a gate
 
 
 def first_lines(summary: Summary, width: int) -> list[str]:
@@ -46,6 +47,12 @@ def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
     }
     lines = [line for name, sentences in said.items() for each in sentences for line in _wrapped(name, each, width)]
     return [*first_lines(summary, width), *lines, *_typed("next", summary.next_command + options, width)]
+
+
+def runbook_lines(warehouse: Warehouse, exit_code: int) -> list[str]:
+    """Names the page that says what to do where a gate ends with this code; no line without such a page."""
+    page = warehouse.places.runbook(RUNBOOKS.get(exit_code, "none"))
+    return [f"RUNBOOK     {page}"] if page.is_file() else []
 
 
 def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:
