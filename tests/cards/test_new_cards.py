@@ -51,6 +51,7 @@ def test_without_an_endpoint_the_offline_models_are_audited(tmp_path: Path) -> N
     assert registry.audit("mine").models == ("lexical", "random")
     assert registry.audit("mine").strategies == ("simple", "detail")
     assert registry.task("my_task").data.path == "datasets/mine.jsonl"
+    assert [path.name for path in (folder / "datasets").iterdir()] == ["mine.jsonl"]  # the starter's data has gone
     assert check_cards(registry, "mine")["summary"] == "audit 'mine' is sound"
 
 

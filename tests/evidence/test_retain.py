@@ -24,6 +24,7 @@ from promptaudit.ask.wordings.variants import earlier_proposals
 from promptaudit.audit.rebuild import rebuild_runs
 from promptaudit.audit.runs import close_run
 from promptaudit.evidence.retain import restore, retain, retired_runs
+from promptaudit.evidence.verify.runs import verify
 from promptaudit.exchange.recorded_runs.import_run import ImportOptions, import_predictions
 from promptaudit.marts.publish import publish
 from promptaudit.registry.cards import FormatLimits
@@ -425,6 +426,15 @@ def test_marts_and_the_published_copy_of_a_retired_night_stay_and_rebuild_leaves
     both = marts_of(copy)
     assert len(both["fct_predictions"]) == 60
     assert {table: [row for row in rows if row in both[table]] for table, rows in before.items()} == before
+    file = Warehouse(warehouse).places.marts / f"rpt_audit/audit_run_id={older}/data.parquet"
+    with file.open("ab") as damaged:
+        damaged.write(b"!")
+    (line,) = verify(Warehouse(warehouse)).restore[1:]
+    assert line == f"restore the Parquet marts: rm -r {file.parent} && promptaudit rebuild"
+    shutil.rmtree(file.parent)
+    rebuild_runs(options, None, progress)
+    assert verify(Warehouse(warehouse)).findings == []
+    del said[2:]
     rebuild_runs(options, older[:8], progress, restore_first=True)
     assert said[2:] == ["landed 30 rows of the archive again", "rebuilding 1 runs"]
     assert marts_of(copy) == both

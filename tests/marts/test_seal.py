@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import sys
 from dataclasses import replace
@@ -270,6 +271,23 @@ def test_a_file_whose_rows_are_as_sealed_is_held_by_its_hash(gated: Gated) -> No
     change(gated.warehouse, "alter table raw.publications drop column files")
     Warehouse(gated.warehouse).published.path.unlink()
     assert flaws(verify(Warehouse(gated.warehouse))) == []  # of an earlier version
+
+
+def test_what_is_recorded_of_files_does_not_grow_with_each_publication(gated: Gated) -> None:
+    run = sealed_night(gated)
+    sealed_night(gated, 1)
+    for sensitivity in (0.1, 0.2, 0.3):
+        change(gated.warehouse, f"update marts.rpt_audit set sensitivity = {sensitivity} where audit_run_id = '{run}'")
+        publish(Warehouse(gated.warehouse), [run])
+        assert held(gated).findings == []
+    recorded = [
+        (name, hashes)
+        for row in Warehouse(gated.warehouse).read("select files from raw.publications where files is not null")
+        for name, hashes in json.loads(row["files"]).items()
+    ]
+    assert len(dict(recorded)) == len(recorded)
+    assert len(next(hashes for name, hashes in recorded if name.startswith("rpt_audit/") and run in name)) == 2
+    assert max(len(hashes) for _, hashes in recorded) == 2  # as it was, and as it is
 
 
 def test_rows_altered_and_sealed_anew_are_told_by_the_seal_somebody_kept(gated: Gated) -> None:

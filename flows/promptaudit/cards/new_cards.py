@@ -110,6 +110,9 @@ def scaffold_for(
     cards = _cards(data, columns, prompt, endpoint, Ids(name), remarks, has_rephraser=is_known)
     written = scaffold(folder, name) if is_new else []
     copy = folder / "datasets" / f"{name}{ending_of(data)}"
+    for unused in [path for path in written if path.parent == copy.parent and path != copy]:
+        unused.unlink()  # the starter's own data, in another form than the user's
+        written.remove(unused)
     added = [*(folder / place for place in cards), *([] if _is_same(copy, data) else [copy])]
     try:
         if copy in added:

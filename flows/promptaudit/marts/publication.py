@@ -139,6 +139,16 @@ def add_files(con: Connection, warehouse: Warehouse, hashes: Mapping[str, Sequen
     _begun[warehouse.places.file] = replace(row, files=files)
 
 
+def forget_files(con: Connection, warehouse: Warehouse, names: Collection[str]) -> None:
+    """Drops what earlier publications recorded of Parquet files that the one of this process has put in place."""
+    own = _begun[warehouse.places.file].publication_id
+    for publication_id, files in _rows(con, "publication_id, files"):
+        recorded = json.loads(files or "{}")
+        left = {name: hashes for name, hashes in recorded.items() if name not in names}
+        if publication_id != own and left != recorded:
+            _update(con, publication_id, files=as_json(left) if left else None)
+
+
 def hashes_of_files(con: Connection) -> dict[str, set[str]]:
     """Collects the hashes that any publication recorded, by the file's path among the marts."""
     hashes: dict[str, set[str]] = {}

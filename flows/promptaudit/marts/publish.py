@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
 from promptaudit.engines import Say
 from promptaudit.lineage.openlineage.emit import published
 from promptaudit.marts.describe import describe_marts
-from promptaudit.marts.publication import Due, add_files, hashes_of_files, publication
+from promptaudit.marts.publication import Due, add_files, forget_files, hashes_of_files, publication
 from promptaudit.marts.seal import Seal, marts, seal_runs, seals, views_in_files
 from promptaudit.registry.errors import PromptauditError, UsageError, WarehouseError, WarehouseLocked
 from promptaudit.system.display.progress import Progress
@@ -65,13 +66,12 @@ def _publish(
     with warehouse.write() as con:
         describe_marts(con)
         seal_runs(con, audit_run_ids, compared, erased)
-        con.execute("force checkpoint")
         chain = seals(con)
         remade = _remade(chain, known)
         of_runs = marts(con)
         for run, names in _missing(files, chain).items():
             remade.setdefault(run, set()).update(names)
-        held = hashes_of_files(con).keys()
+        held, written = hashes_of_files(con), set[str]()
         for run, names in remade.items():
             own = of_runs if run in audit_run_ids else of_runs.keys() & names
             rows = {
@@ -80,9 +80,10 @@ def _publish(
                 )
                 for mart in own
             }
-            _export(con, warehouse, rows, held)
+            written |= _export(con, warehouse, rows, held)
         of_views = {f"{view}/{PARQUET}": Selection(relation=f'marts."{view}"') for view in views_in_files(con)}
-        _export(con, warehouse, of_views, held)
+        written |= _export(con, warehouse, of_views, held)
+        forget_files(con, warehouse, written)
         con.execute("force checkpoint")  # the copy is of the file alone
     warehouse.let_go()
     copy_durably(warehouse.path, target, lambda draft: refuse_damaged(warehouse, draft))
@@ -177,14 +178,20 @@ def _draft(path: Path) -> Path:
     return path.with_name(path.name + ".new")
 
 
-def _export(con: Connection, warehouse: Warehouse, files: Mapping[str, Selection], held: Collection[str]) -> None:
-    # the hashes are recorded before any file is exchanged, with that of a file in place of which nothing was recorded
+def _export(
+    con: Connection, warehouse: Warehouse, files: Mapping[str, Selection], held: Mapping[str, Collection[str]]
+) -> AbstractSet[str]:
+    # the hashes are recorded before any file is exchanged, beside that of the file in its place: it may be one of which
+    # nothing was recorded. Returns the names
     paths = {name: warehouse.places.marts / name for name in files}
-    before = {name: [file_sha256(path)] for name, path in paths.items() if name not in held and path.is_file()}
-    hashes = {name: [*before.get(name, ()), _drafted(con, paths[name], rows)] for name, rows in files.items()}
-    add_files(con, warehouse, hashes)
+    before = {name: file_sha256(path) for name, path in paths.items() if path.is_file()}
+    sound = {name: [sha256] for name, sha256 in before.items() if sha256 in held.get(name, [sha256])}
+    add_files(
+        con, warehouse, {name: [*sound.get(name, ()), _drafted(con, paths[name], rows)] for name, rows in files.items()}
+    )
     for path in paths.values():
         _exchange(path)
+    return files.keys()
 
 
 def _exchange(path: Path) -> None:

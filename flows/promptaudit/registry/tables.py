@@ -51,6 +51,9 @@ def read_text_table(path: Path, shown: str | None = None, *, keep_floats: bool =
 
 
 def _read_text_table(path: Path, shown: str, *, keep_floats: bool) -> pl.DataFrame:
+    if "\x00" not in str(path) and path.is_dir():
+        msg = f"{shown}: a folder; name a file of it"
+        raise DataError(msg)
     if "\x00" in str(path) or not path.is_file():
         msg = f"{shown}: no such file{nearest_file(path)}"
         raise DataError(msg)

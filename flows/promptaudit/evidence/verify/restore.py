@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 
+from promptaudit.evidence.retain import retired_runs
 from promptaudit.evidence.verify.checks import Finding
+from promptaudit.registry.errors import PromptauditError
 from promptaudit.warehouse import Warehouse
 
 OWN = "the warehouse"
@@ -42,7 +45,10 @@ def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
         lines.append(f"restore {COPY}: {'promptaudit rebuild' if log.exists() else f'cp -p {at} {to}'}")
     elif bad & {OWN, COPY}:
         lines.append(f"restore {OWN}: put a backup of {at} in its place, then `promptaudit rebuild`")
-    lines += [_of_file(warehouse, each) for each in damaged if each.where not in (OWN, COPY)]
+    retired: Collection[str] = ()
+    with suppress(PromptauditError):  # of a damaged warehouse, which is restored first
+        retired = retired_runs(warehouse)
+    lines += [_of_file(warehouse, each, retired) for each in damaged if each.where not in (OWN, COPY)]
     return list(dict.fromkeys(lines))
 
 
@@ -52,9 +58,14 @@ def _is_derived_again(finding: Finding) -> bool:
     return finding.kind != "broken" and not is_column and finding.what.startswith(("marts.", "view "))
 
 
-def _of_file(warehouse: Warehouse, finding: Finding) -> str:
+def _of_file(warehouse: Warehouse, finding: Finding, retired: Collection[str]) -> str:
     if finding.where == IN_PARQUET and finding.what == "file":
         return f"restore {IN_PARQUET}: rm {_named(warehouse.places.marts / finding.which)}"
+    if (
+        finding.where == IN_PARQUET and finding.audit_run_id in retired
+    ):  # its marts are there, and no rows to derive from
+        mart = warehouse.places.marts / finding.what.removeprefix("marts.") / f"audit_run_id={finding.audit_run_id}"
+        return f"restore {IN_PARQUET}: rm -r {_named(mart)} && promptaudit rebuild"
     if finding.where == IN_PARQUET:
         return f"restore {IN_PARQUET}: {_rebuild(finding.audit_run_id)}"
     if finding.where.startswith(ARCHIVE):
