@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -26,8 +26,10 @@ from promptaudit.marts.comparison.compare import compare as compare_runs
 from promptaudit.marts.publish import publish as publish_marts
 from promptaudit.nightly.tonight import record_night
 from promptaudit.registry.cards import AuditCard
+from promptaudit.registry.errors import PromptauditError
 from promptaudit.registry.gates import parse_gate
 from promptaudit.report import report as write_page
+from promptaudit.report.runbooks import write_runbooks
 from promptaudit.report.terminal.closing import flip_in_words
 from promptaudit.system.display.compared import NightFigure, RunsCompared, names_of
 from promptaudit.system.display.encode import NOT_ENCODED, encoded_property
@@ -228,13 +230,20 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page:
         untested=untested_in_words(compared.night, compared.states),
         example=outcome.example,
         example_of=None if outcome.flip is None else outcome.flip.model_id,
-        runbooks=runbook_links(warehouse, context.settings),
+        runbooks=runbooks_of(warehouse, context.settings),
     )
     message, delivery = compose(night, changes), None
     if message is not None:
         after.progress.step("telling")
         delivery = notify(warehouse, run, message.kind, message, context.settings, after.progress)
     return AlarmOutcome(changes=changes, message=message, delivery=delivery)
+
+
+def runbooks_of(warehouse: Warehouse, settings: Settings) -> dict[str, str]:
+    """Writes the runbooks as pages and links to them, by their names; what cannot be written is left out."""
+    with suppress(PromptauditError, OSError):
+        write_runbooks(warehouse.places)
+    return runbook_links(warehouse, settings)
 
 
 def publish(after: AfterRun, compared: NightComparison, outcome: GateResult, alarms: AlarmOutcome) -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 
 from promptaudit.audit.rebuild import rebuild_runs
@@ -23,14 +23,13 @@ from promptaudit.audit.run import run_audit
 from promptaudit.audit.steps import RunOptions
 from promptaudit.gate.alerts.alarms import Changes, Problem, settle
 from promptaudit.gate.alerts.message import Night, compose
-from promptaudit.gate.alerts.notify import heartbeat, notify, runbook_links
+from promptaudit.gate.alerts.notify import heartbeat, notify
 from promptaudit.marts.publish import is_published, publish
-from promptaudit.nightly.after_run import FUNCTIONS, AfterRun, NightContext, NightResult, Steps, finish
+from promptaudit.nightly.after_run import FUNCTIONS, AfterRun, NightContext, NightResult, Steps, finish, runbooks_of
 from promptaudit.nightly.tonight import longest, record_night, steps_of, tonights_run
 from promptaudit.plan.design import design_audit
 from promptaudit.registry.errors import PromptauditError, WarehouseLocked, lines_of
 from promptaudit.registry.registry import Registry
-from promptaudit.report.runbooks import write_runbooks
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.clock import now
 from promptaudit.system.deadline import at_most
@@ -162,10 +161,8 @@ def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     except Exception as failure:  # noqa: BLE001 - as above
         progress.warn(f"the alarm did not land: {'; '.join(lines_of(failure))}")
         changes = Changes(raised=(problem,), news=(problem,))
-    with suppress(PromptauditError, OSError):  # the message names those that cannot be written
-        write_runbooks(warehouse.places)
-    links = runbook_links(warehouse, settings)
-    night = Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code, runbooks=links)
+    runbooks = runbooks_of(warehouse, settings)
+    night = Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code, runbooks=runbooks)
     message = compose(night, changes)
     if message is not None:
         notify(warehouse, run, message.kind, message, settings, progress)
