@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from promptaudit.nightly.tonight import is_missed, longest, record_night, tonights_run
+from promptaudit.audit.runs import flow_runs_of
+from promptaudit.nightly.tonight import longest, record_night, refuse_missed, tonights_run
 from promptaudit.registry.cards import AuditCard
-from promptaudit.registry.errors import UsageError
+from promptaudit.registry.errors import NightMissed, UsageError
 from promptaudit.system.clock import now
 from promptaudit.warehouse import Warehouse
 from tests.support.landed_nights import AUDIT, land_night
@@ -106,7 +107,16 @@ def test_a_night_may_last_until_the_next_one_is_due() -> None:
 
 
 def test_a_start_is_too_late_once_the_next_one_is_due() -> None:
-    daily = card(schedule="0 2 * * *")
-    assert is_missed(daily, now() - timedelta(days=2))
-    assert not is_missed(daily, now())
-    assert not is_missed(card(), now() - timedelta(days=2))
+    daily, late = card(schedule="0 2 * * *"), now() - timedelta(days=2)
+    with pytest.raises(NightMissed, match=rf"the night of {late:%Y-%m-%d %H:%M} UTC: a later one is due already"):
+        refuse_missed(daily, late)
+    for each, scheduled_at in ((daily, now()), (daily, None), (card(), late)):
+        refuse_missed(each, scheduled_at)
+
+
+def test_flow_runs_that_opened_or_went_on_with_a_run_are_known(warehouse: Path) -> None:
+    run = begun(warehouse, FIRST)
+    with Warehouse(warehouse).write() as con:
+        con.execute("update raw.audit_runs set flow_run_id = 'opened'")
+    record_night(Warehouse(warehouse), AUDIT, run, "resumed 1", {"flow_run_id": "went on"})
+    assert flow_runs_of(Warehouse(warehouse)) == {"opened", "went on"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,8 @@ limits.FREE_AGAIN_S, limits.POLL_S = float(sys.argv[3]), 0.2
 
 @flow(flow_run_name="{name}", persist_result=False)
 def nightly(name, max_s):
-    with at_most(timedelta(seconds=max_s), name), limits.hold_limits(["provider-openai"], Bar(print, print)):
+    places = limits.hold_limits(["provider-openai"], Bar(print, print), ended=sys.argv[4:])
+    with at_most(timedelta(seconds=max_s), name), places:
         print("asks", flush=True)
         sys.stdin.readline()
 
@@ -191,8 +192,10 @@ def begin(deployed: PrefectServer, tmp_path: Path) -> Iterator[Begin]:
     """Begins a night that waits for a limit and holds it, until a line comes or its time is up."""
     with contextlib.ExitStack() as stack:
 
-        def begun(name: str, max_s: float = 3600.0, free_again_s: float = 2.0) -> subprocess.Popen[str]:
-            line = [sys.executable, "-P", "-c", NIGHT, name, str(max_s), str(free_again_s)]
+        def begun(
+            name: str, max_s: float = 3600.0, free_again_s: float = 2.0, ended: Sequence[str] = ()
+        ) -> subprocess.Popen[str]:
+            line = [sys.executable, "-P", "-c", NIGHT, name, str(max_s), str(free_again_s), *ended]
             quiet = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PYTHONUNBUFFERED": "1"}
             night = subprocess.Popen(
                 line,
@@ -235,6 +238,29 @@ def test_a_limit_that_a_restarted_server_forgot_to_free_is_named_and_keeps_no_ni
     found = deployed.ask("/v2/concurrency_limits/provider-openai")
     assert found["active_slots"] == 0
     assert [run["tags"] for run in deployed.runs() if run["name"] in ("first", "second", "third")] == [[], [], []]
+
+
+def test_a_night_that_was_killed_with_its_server_holds_up_only_nights_of_other_warehouses(
+    deployed: PrefectServer, begin: Begin, tmp_path: Path
+) -> None:
+    killed = begin("killed")
+    assert line_of(killed) == "asks"
+    deployed.kill()
+    killed.kill()
+    deployed.start()
+    (run,) = [run for run in deployed.runs() if run["name"] == "killed"]
+    assert run["state_type"] == "RUNNING"  # as far as the server knows
+    other, next_ = begin("other"), begin("next", ended=[run["id"]])
+    assert line_of(other) == "waiting for provider-openai, which killed holds"
+    assert line_of(next_).startswith("waiting for provider-openai, which no night holds; ")
+    assert line_of(next_).startswith("provider-openai stays taken, though no night holds it: ")
+    assert line_of(next_) == "asks"
+    deployed.run(BIN / "prefect", "gcl", "update", "provider-openai", "--active-slots", "0", cwd=tmp_path)
+    assert line_of(other) == "waiting for provider-openai, which killed, next hold"
+    assert line_of(other) == "asks"
+    for night in (other, next_):
+        night.communicate("")
+    deployed.ask(f"/flow_runs/{run['id']}/set_state", {"state": {"type": "CRASHED"}, "force": True})
 
 
 def test_a_limit_of_none_stops_nights_until_it_is_raised_or_their_time_is_up(

@@ -237,6 +237,9 @@ def test_a_build_sees_what_it_copies_and_no_more() -> None:
     }
     assert seen == copied
     assert all((ROOT / source).exists() for source in copied)
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    packed = build["targets"]["wheel"]["only-include"]  # hatchling passes over what is not there
+    assert all(any(Path(path).is_relative_to(source) for source in copied) for path in packed)
 
 
 # ---------------------------------------------------------------- prefect.yaml

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 from contextlib import nullcontext
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from prefect.settings import PREFECT_SERVER_ALLOW_EPHEMERAL_MODE, temporary_sett
 from promptaudit.nightly import flow
 from promptaudit.registry.errors import UsageError
 from promptaudit.system import prefect_server
+from promptaudit.system.clock import now
 from promptaudit.system.settings import Settings, settings_of
+from promptaudit.warehouse import Warehouse
 from tests.support.shell import promptaudit
 
 CARD = """
@@ -68,6 +72,32 @@ def test_a_budget_of_the_environment_stops_the_flows_of_an_audit_and_of_a_night(
     assert night.name == "Budget reached"
     assert "the budget is 4" in later.message
     assert all(REACHED in state.message for state in (stopped, night))
+
+
+def test_a_scheduled_night_that_waits_too_long_is_missed_and_nobody_else_is_told(
+    audits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefect_server, "events_sent", nullcontext)  # to a server
+    monkeypatch.setattr(flow, "forget_limits", lambda _: None)
+    monkeypatch.setattr(flow, "get_run_logger", logging.getLogger)
+    monkeypatch.setattr("promptaudit.nightly.night._send_unmeasured", pytest.fail)
+    monkeypatch.setattr("promptaudit.nightly.night.heartbeat", pytest.fail)
+    monkeypatch.setenv("PROMPTAUDIT_LOCK_WAIT_S", "0")
+    card = audits / "registry/audits/small.yml"
+    card.write_text(f"{card.read_text()}  schedule: '0 2 * * *'\n")
+    monkeypatch.setattr(flow, "_scheduled_at", now)
+    with Warehouse(audits / "warehouse/audit.duckdb").hold(0, None, what="night", by="another night"):
+        waited = flow.nightly.fn("small")
+        monkeypatch.setattr(flow, "_scheduled_at", lambda: None)
+        by_a_person = flow.nightly.fn("small")
+    monkeypatch.setattr(flow, "_scheduled_at", lambda: now() - timedelta(days=2))
+    late = flow.nightly.fn("small")
+    monkeypatch.setattr(flow, "refuse_missed", lambda *_: None)  # the next one became due while it waited
+    later = flow.nightly.fn("small")
+    assert [state.name for state in (waited, by_a_person, late, later)] == ["Missed", "Failed", "Missed", "Missed"]
+    assert re.search("held by another night, process .*; waited 0 s", waited.message)
+    assert late.message == later.message
+    assert "a later one is due already" in later.message
 
 
 def test_what_is_given_goes_before_the_environment_and_nothing_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:

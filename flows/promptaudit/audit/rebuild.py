@@ -37,7 +37,7 @@ def rebuild_runs(
         msg = "--restore lands the archive of one run again; name the run"
         raise UsageError(msg)
     warehouse = Warehouse(settings.warehouse)
-    with guarded(), warehouse.hold(settings.lock_wait_s, progress.say, by="a rebuild"):
+    with guarded(), warehouse.hold(settings.lock_wait_s, progress.wait, by="a rebuild"):
         start(DBT, warehouse.places.file.name)
         make_ready(warehouse, progress, settings)
         rows = warehouse.read("select audit_run_id, state from raw.audit_runs order by run_index")

@@ -128,7 +128,7 @@ def run_audit(
     if options.is_pilot:
         pilot_design(design)
     warehouse = Warehouse(settings.warehouse)
-    with guarded(), SERVERS.kept(), warehouse.hold(settings.lock_wait_s, progress.say, by=f"a run of '{audit_id}'"):
+    with guarded(), SERVERS.kept(), warehouse.hold(settings.lock_wait_s, progress.wait, by=f"a run of '{audit_id}'"):
         with warehouse.kept_open():
             make_ready(warehouse, progress, settings)
             found = _same_run(warehouse, design, options)

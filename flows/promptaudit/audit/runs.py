@@ -177,9 +177,12 @@ def newest_run(warehouse: Warehouse, audit_id: str) -> Run | None:
 
 
 def flow_runs_of(warehouse: Warehouse) -> set[str]:
-    """Reads the ids of the flow runs of Prefect that have opened runs in a warehouse."""
-    query = "select distinct flow_run_id from raw.audit_runs where flow_run_id is not null"
-    return {row["flow_run_id"] for row in warehouse.read(query)}
+    """Reads the ids of the flow runs of Prefect that have begun or gone on with a run of a warehouse."""
+    rows = warehouse.read(
+        "select flow_run_id from raw.audit_runs where origin = 'run' "
+        "union select outcome ->> 'flow_run_id' from raw.nights where step != 'finished'"
+    )
+    return {row["flow_run_id"] for row in rows if row["flow_run_id"] is not None}
 
 
 def count_runs(warehouse: Warehouse, design: Design) -> int:

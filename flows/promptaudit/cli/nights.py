@@ -43,7 +43,7 @@ def nightly(
     settings = state.settings(max_usd=max_usd)
     result = night(settings, lambda: registry_of(settings), audit, state.progress(), new=new)
     warehouse = Warehouse(settings.warehouse)
-    show(result, [*result.lines(state.options), *runbook_lines(warehouse, result.exit_code)])
+    show(result, [*result.lines(state.options), *runbook_lines(warehouse, settings, result.exit_code)])
     show_closing(warehouse, result.audit_run_id)
     return result.exit_code
 
@@ -232,7 +232,7 @@ def check(
     for path, form in ((junit, formats.junit), (markdown, formats.markdown)):
         if path is not None:
             write_text(form(result), path, SHARED)
-    show(result, [*result.lines(state.options), *runbook_lines(warehouse, result.exit_code)])
+    show(result, [*result.lines(state.options), *runbook_lines(warehouse, settings, result.exit_code)])
     return result.exit_code
 
 

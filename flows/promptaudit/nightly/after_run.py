@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +26,6 @@ from promptaudit.marts.comparison.compare import compare as compare_runs
 from promptaudit.marts.publish import publish as publish_marts
 from promptaudit.nightly.tonight import record_night
 from promptaudit.registry.cards import AuditCard
-from promptaudit.registry.errors import PromptauditError
 from promptaudit.registry.gates import parse_gate
 from promptaudit.report import report as write_page
 from promptaudit.report.runbooks import write_runbooks
@@ -114,7 +113,7 @@ class NightContext:
 
     def locked(self) -> AbstractContextManager[None]:
         """Holds the lock of a run, for one step of the night."""
-        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.say, by=f"the night of '{self.audit_id}'")
+        return self.warehouse.hold(self.settings.lock_wait_s, self.progress.wait, by=f"the night of '{self.audit_id}'")
 
     def record(self, audit_run_id: str, step: str, outcome: object = None) -> None:
         """Lands that the night has taken a step."""
@@ -241,8 +240,7 @@ def alert(after: AfterRun, compared: NightComparison, outcome: GateResult, page:
 
 def runbooks_of(warehouse: Warehouse, settings: Settings) -> dict[str, str]:
     """Writes the runbooks as pages and links to them, by their names; what cannot be written is left out."""
-    with suppress(PromptauditError, OSError):
-        write_runbooks(warehouse.places)
+    write_runbooks(warehouse.places)
     return runbook_links(warehouse, settings)
 
 

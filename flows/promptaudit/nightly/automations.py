@@ -56,7 +56,7 @@ def blocks_of(client: SyncPrefectClient, audit_id: str, names: Sequence[str]) ->
 
 
 def marks_dead(tag: str) -> AutomationCore:
-    """Makes the automation that marks a night without a living process as crashed, so that the next need not wait."""
+    """Makes the automation that marks a night without a living process as crashed, so that people hear of it."""
     minutes = int(SILENCE.total_seconds() // 60)
     return AutomationCore(
         name=DEAD,

@@ -29,11 +29,11 @@ from promptaudit.nightly.after_run import Steps
 from promptaudit.nightly.artifacts import Bar, show_artifacts
 from promptaudit.nightly.limits import forget_limits, hold_limits, limits_of
 from promptaudit.nightly.night import night
-from promptaudit.nightly.tonight import is_missed, longest
+from promptaudit.nightly.tonight import longest, refuse_missed
 from promptaudit.registry.cards import AuditCard
-from promptaudit.registry.errors import PromptauditError
+from promptaudit.registry.errors import NightMissed, PromptauditError, WarehouseLocked
 from promptaudit.system.display.progress import Progress
-from promptaudit.system.prefect_server import deployed, step
+from promptaudit.system.prefect_server import StepFailed, deployed, step
 from promptaudit.system.settings import Settings, registry_of
 from promptaudit.warehouse import Warehouse
 
@@ -77,22 +77,26 @@ def nightly(
 def _night_of(settings: Settings, audit_id: str, bar: Bar, *, new: bool) -> State[Any]:
     card, limits = _card_and_limits(settings, audit_id)
     scheduled_at = _scheduled_at()
-    if card is not None and scheduled_at is not None and is_missed(card, scheduled_at):
-        message = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
-        return Failed(name="Missed", message=message)
-    if (
-        card is not None and "lock_wait_s" not in settings.model_fields_set
-    ):  # other nights of the warehouse may be due, too
+    # other nights of the warehouse may be due, too
+    if card is not None and "lock_wait_s" not in settings.model_fields_set:
         settings = settings.model_copy(update={"lock_wait_s": longest(card, scheduled_at).total_seconds()})
     forget_limits(bar)
     warehouse = Warehouse(settings.warehouse)
     load, steps = partial(registry_of, settings), tasks_of(warehouse)
 
     def places() -> AbstractContextManager[None]:
-        # this night has the lock of the warehouse, so the flow runs that worked on it before have ended
+        # this night has the lock of the warehouse, so those that had it before have ended
         return hold_limits(limits, bar, ended=flow_runs_of(warehouse))
 
-    result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps, places=places)
+    try:
+        if card is not None:
+            refuse_missed(card, scheduled_at)  # before it waits, and once more when it has the warehouse
+        result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps, places=places)
+    except (NightMissed, WarehouseLocked) as error:
+        if scheduled_at is None:
+            raise
+        bar.warn(str(error))
+        return Failed(name="Missed", message=str(StepFailed(error)))
     show_artifacts(settings, result, bar)
     message = f"exit code {result.exit_code}: {result.check.headline}"
     if result.is_repeated:

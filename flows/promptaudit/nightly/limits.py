@@ -32,7 +32,7 @@ def hold_limits(limits: Sequence[str], bar: Bar, ended: Collection[str] = ()) ->
     A line says what is waited for and which nights hold it. A limit that stays taken while no night holds it does not
     keep this one: a server that was restarted may have forgotten who held it. An inactive limit keeps none. While the
     server is away a night goes on without limits. `ended` are ids of flow runs that hold nothing, whatever the server
-    says: it takes 15 minutes to notice that a process is gone.
+    says: it takes 15 minutes to notice that a process is gone. A copy of a warehouse has ids of the original's, too.
 
     Raises MeasureError for a limit of 0, by which an operator stops nights, where it is not raised soon: a night that
     waited would keep the nights of other audits from the warehouse.
@@ -60,7 +60,7 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar, ended: C
             with contextlib.suppress(_Taken):
                 stack.enter_context(_places(limits))
                 break
-            full, holders = _full(client, limits), ", ".join(_holders(client, limits, ended))
+            full, holders = _full(client, limits), _holders(client, limits, ended)
             taken, stopped = " and ".join(full), [name for name, limit in full.items() if limit == 0]
             unheld_since = time.monotonic() if holders and not stopped else unheld_since
             if time.monotonic() - unheld_since > FREE_AGAIN_S:
@@ -74,7 +74,7 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar, ended: C
             if stopped:
                 why = f"a limit of 0 lets no night run; `prefect gcl update {stopped[0]} --limit 1` does"
             elif holders:
-                why = f"which {holders} holds"
+                why = f"which {', '.join(holders)} hold{'s' if len(holders) == 1 else ''}"
             else:
                 why = f"which no night holds; what a killed one held is free in {LEASE_S} s"
             line = f"waiting for {taken}, {why}"

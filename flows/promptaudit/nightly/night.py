@@ -26,15 +26,16 @@ from promptaudit.gate.alerts.message import Night, compose
 from promptaudit.gate.alerts.notify import heartbeat, notify
 from promptaudit.marts.publish import is_published, publish
 from promptaudit.nightly.after_run import FUNCTIONS, AfterRun, NightContext, NightResult, Steps, finish, runbooks_of
-from promptaudit.nightly.tonight import longest, record_night, steps_of, tonights_run
+from promptaudit.nightly.tonight import longest, record_night, refuse_missed, steps_of, tonights_run
 from promptaudit.plan.design import design_audit
-from promptaudit.registry.errors import PromptauditError, WarehouseLocked, lines_of
+from promptaudit.registry.errors import NightMissed, PromptauditError, WarehouseLocked, lines_of
 from promptaudit.registry.registry import Registry
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.clock import now
 from promptaudit.system.deadline import at_most
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.keys import content_id
+from promptaudit.system.prefect_server import flow_run_id
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
@@ -64,6 +65,7 @@ def night(
 
     Raises:
         WarehouseLocked: another night works on the warehouse, and `lock_wait_s` seconds are over.
+        NightMissed: it was scheduled, and a later night is due already. No message is sent.
         PromptauditError: whatever kept it from being measured, after a message about it.
     """
     code: int | None = None
@@ -78,6 +80,7 @@ def night(
         ):
             try:
                 registry = load()
+                refuse_missed(registry.audit(audit_id), scheduled_at)
                 limit = longest(registry.audit(audit_id), scheduled_at)
                 waited_s = time.monotonic() - asked_at
                 with at_most(limit, f"the night of '{audit_id}'", spent_s=waited_s):
@@ -92,11 +95,13 @@ def night(
                         context.warehouse.apply_schema()
                     with places():
                         result = _night(context, registry, began, steps, new=new)
+            except NightMissed:
+                raise
             except Exception as error:
                 _send_unmeasured(settings, audit_id, began, error, progress)
                 raise
         code = result.exit_code
-    except WarehouseLocked:  # another night works on it, and reports itself
+    except (WarehouseLocked, NightMissed):  # another night works on it, or will, and reports itself
         raise
     except PromptauditError as error:
         code = error.exit_code
@@ -123,7 +128,9 @@ def _night(context: NightContext, registry: Registry, began: list[str], steps: S
     def begin(audit_run_id: str) -> None:
         began.append(audit_run_id)
         starts = [each for each in steps_of(context.warehouse, audit_id, audit_run_id) if each != "finished"]
-        context.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun")
+        flow_run = flow_run_id()
+        outcome = None if flow_run is None else {"flow_run_id": flow_run}
+        context.record(audit_run_id, f"resumed {len(starts)}" if starts else "begun", outcome)
 
     # the page is written once the night is compared
     options = RunOptions(new=tonight is None, writes_page=False)

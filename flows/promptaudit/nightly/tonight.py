@@ -10,6 +10,7 @@ from cronsim import CronSim
 from promptaudit.audit.runs import newest_run
 from promptaudit.registry.ages import age_of
 from promptaudit.registry.cards import AuditCard
+from promptaudit.registry.errors import NightMissed
 from promptaudit.system.clock import age, is_ahead, now
 from promptaudit.system.keys import as_json, content_id
 from promptaudit.warehouse import Warehouse, rows_as
@@ -78,9 +79,11 @@ def longest(card: AuditCard, scheduled_at: datetime | None) -> timedelta:
     return _until_next(card, begins_at)
 
 
-def is_missed(card: AuditCard, scheduled_at: datetime) -> bool:
-    """Checks whether the card's schedule has a later night that is due already and measures in place of this one."""
-    return card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now()
+def refuse_missed(card: AuditCard, scheduled_at: datetime | None) -> None:
+    """Raises NightMissed if the card's schedule has a later night that is due already and measures in place of this one."""
+    if scheduled_at is not None and card.schedule is not None and next(CronSim(card.schedule, scheduled_at)) <= now():
+        msg = f"the night of {scheduled_at:%Y-%m-%d %H:%M} UTC: a later one is due already"
+        raise NightMissed(msg)
 
 
 def _until_next(card: AuditCard, at: datetime) -> timedelta:

@@ -102,6 +102,10 @@ class MeasureError(PromptauditError):
     exit_code = 3
 
 
+class NightMissed(MeasureError):
+    """A scheduled night that cannot begin before the next one is due, which measures in its place."""
+
+
 class EngineError(PromptauditError):
     """A model that cannot be asked at all; `attempts` are the failed tries that led to it, for landing."""
 

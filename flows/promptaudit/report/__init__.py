@@ -49,7 +49,7 @@ def report(
     Gives the path of the first.
 
     The runbooks are written beside them. A run of a held warehouse also gets `reports/<run>.formats.html`. If that page
-    cannot be written, `warn` gets the reason.
+    or the runbooks cannot be written, `warn` gets the reason.
 
     With `is_held` (the caller holds the warehouse) the pages' hashes land and are sealed, so that `verify` recognises
     the pages.
@@ -72,7 +72,6 @@ def report(
         kept = {
             warehouse.places.report(audit_run_id, part): from_below(page) for part, page in enumerate(pages, start=1)
         }
-        write_runbooks(warehouse.places)
         private_folder(warehouse.places.reports)
         for path, page in kept.items():
             write_text(page, path)
@@ -83,6 +82,7 @@ def report(
             home = warehouse.places.published
             below = {path.relative_to(home).as_posix(): page for path, page in (kept | written).items()}
             record(warehouse, audit_run_id, {REPORT: pages[0]} | below)
+    write_runbooks(warehouse.places, warn)
     return newest
 
 

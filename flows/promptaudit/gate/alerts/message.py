@@ -14,18 +14,20 @@ from datetime import datetime
 from typing import Literal, TypeVar
 
 from promptaudit.gate.alerts.alarms import Alarm, Changes, Key, Problem
+from promptaudit.registry.errors import BudgetReached
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.figures import cut, plural, shown
 from promptaudit.udfs.causes import PHRASES
 
 MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered"]
 
-RUNBOOKS_OF: Mapping[MessageKind, tuple[str, ...]] = {
+RUNBOOKS_OF: Mapping[MessageKind | Literal["budget"], tuple[str, ...]] = {
     "regression": ("gate_failed", "alarm_is_false"),
     "gate_failed": ("gate_failed",),
     "unmeasured": ("could_not_measure",),
+    "budget": ("budget_reached",),
 }
-"""The runbooks that each kind of message links to, of those in `infra/runbooks`."""
+"""The runbooks that each kind of message links to, of those in `infra/runbooks`; a reached budget has its own."""
 
 T = TypeVar("T")
 
@@ -134,9 +136,9 @@ def compose(night: Night, changes: Changes) -> Message | None:
         _Block(["Recovered:"], _folded([(item.alarm, item.reason) for item in back])),
         _Block(["Still standing:"], _folded([(i.alarm, i.note) for i in changes.standing if not i.alarm.is_unsent])),
     ]
-    body = _fitted(
-        blocks, _look(night, groups, kinds, RUNBOOKS_OF.get(kind, ())), LINES if night.seal is None else LINES - 1
-    )
+    is_budget = kind == "unmeasured" and night.exit_code == BudgetReached.exit_code
+    runbooks = RUNBOOKS_OF.get("budget" if is_budget else kind, ())
+    body = _fitted(blocks, _look(night, groups, kinds, runbooks), LINES if night.seal is None else LINES - 1)
     return Message(kind=kind, title=title, body=body, seal=night.seal)
 
 

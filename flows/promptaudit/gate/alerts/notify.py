@@ -10,6 +10,7 @@ not `sent`. It is `sent` once a single target took it, so that nobody gets it tw
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -128,8 +129,12 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
 
 def runbook_links(warehouse: Warehouse, settings: Settings) -> dict[str, str]:
     """Links to the pages of the runbooks that are there, by the names of the runbooks."""
-    pages = {name: warehouse.places.runbook(name) for names in RUNBOOKS_OF.values() for name in names}
-    return {name: page_link(warehouse, page, settings) for name, page in pages.items() if page.is_file()}
+    links = {}
+    for name in {name for names in RUNBOOKS_OF.values() for name in names}:
+        with contextlib.suppress(OSError):  # a folder that is somebody else's
+            if (page := warehouse.places.runbook(name)).is_file():
+                links[name] = page_link(warehouse, page, settings)
+    return links
 
 
 def page_link(warehouse: Warehouse, page: Path, settings: Settings) -> str:

@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
+from promptaudit.gate.alerts.notify import runbook_links
 from promptaudit.gate.outcome import Flip
 from promptaudit.system.display.figures import cut, shown
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from promptaudit.report.summary import Summary
     from promptaudit.report.summary_example import Example, ExampleAnswer
     from promptaudit.report.summary_worst import Worst
+    from promptaudit.system.settings import Settings
     from promptaudit.warehouse import Warehouse
 
 SHORT = 60  # characters of a name or an answer
@@ -49,10 +51,11 @@ def closing_lines(summary: Summary, width: int, options: str = "") -> list[str]:
     return [*first_lines(summary, width), *lines, *_typed("next", summary.next_command + options, width)]
 
 
-def runbook_lines(warehouse: Warehouse, exit_code: int) -> list[str]:
-    """Names the page that says what to do where a gate ends with this code; no line without such a page."""
-    page = warehouse.places.runbook(RUNBOOKS.get(exit_code, "none"))
-    return [f"RUNBOOK     {page}"] if page.is_file() else []
+def runbook_lines(warehouse: Warehouse, settings: Settings, exit_code: int) -> list[str]:
+    """Links to the page that says what to do where a gate ends with this code; no line without such a page."""
+    name = RUNBOOKS.get(exit_code, "")
+    link = runbook_links(warehouse, settings).get(name)
+    return [] if link is None else [f"RUNBOOK     {link if settings.report_url else warehouse.places.runbook(name)}"]
 
 
 def flip_in_words(warehouse: Warehouse, audit_run_id: str) -> Flip | None:
