@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.schema import SCHEMA_VERSION
 from tests.support.shell import promptaudit, promptaudit_process
+from tests.support.webhook_server import running_webhooks
 
 GOOD_ROWS = "model,sample_id,completion,repetition\nm,1,a,1\nm,1,b,2\nm,2,b,1\nm,2,b,2\n"
 
@@ -334,6 +336,28 @@ def test_a_full_disk_loses_nothing_that_had_landed(tmp_path: Path, full_disk: Pa
         assert ended.code == 2, ended.err
         refused(ended.err, "full")
         assert run_rows(warehouse) == 0
+    finally:
+        os.system(f"umount {full_disk}")  # noqa: S605
+
+
+def test_a_night_on_a_full_disk_sends_its_message_and_leaves_no_file_that_the_next_cannot_open(
+    tmp_path: Path, full_disk: Path
+) -> None:
+    warehouse, filling = full_disk / "audit.duckdb", full_disk / "filling"
+    try:
+        with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+        with running_webhooks() as webhooks:
+            line = ("--warehouse", warehouse, "nightly", "quickstart")
+            ended = promptaudit(tmp_path, *line, PROMPTAUDIT_NOTIFY=webhooks.target("/ok/told"))
+            (told,) = [request.json() for request in webhooks.of("/ok/told")]
+        assert ended.code == 2
+        refused(ended.err, "the disk is full")
+        assert told["title"] == "quickstart: could not be measured"
+        assert "the disk is full" in told["message"]
+        filling.unlink()
+        Warehouse(warehouse).apply_schema()
     finally:
         os.system(f"umount {full_disk}")  # noqa: S605
 

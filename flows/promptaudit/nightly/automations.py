@@ -116,16 +116,31 @@ def broken_of(audit_id: str) -> str:
 
 
 def apply(client: SyncPrefectClient, wanted: Mapping[str, AutomationCore | None]) -> None:
-    """Makes or updates each automation by its name, and deletes one that is None."""
+    """Makes or updates each automation by its name, and deletes one that is None.
+
+    One that is as it should be is left alone: an update forgets the runs that its trigger waits for.
+    """
     for name, automation in wanted.items():
         there = client.read_automations_by_name(name)
         if automation is None:
             for each in there:
                 client.delete_automation(each.id)
-        elif there:
+        elif there and _content(there[0]) != _content(automation):
             client.update_automation(there[0].id, automation)
+        elif there:
+            continue
         else:
             client.create_automation(automation)
+
+
+def _content(automation: AutomationCore) -> object:
+    # without ids, of which each trigger that is made has a new one
+    def bare(value: object) -> object:
+        if isinstance(value, dict):
+            return {name: bare(each) for name, each in value.items() if name != "id"}
+        return [bare(each) for each in value] if isinstance(value, list) else value
+
+    return bare(automation.model_dump(mode="json", include=set(AutomationCore.model_fields)))
 
 
 def _related(role: str, resource_id: str) -> ResourceSpecification:

@@ -18,6 +18,7 @@ import yaml
 from prefect import get_client
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import DeploymentUpdate, GlobalConcurrencyLimitCreate, WorkPoolCreate
+from prefect.client.schemas.filters import FlowRunFilter
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
@@ -131,11 +132,11 @@ def deploy(registry: Registry, audit_ids: list[str], project: dict[str, Any]) ->
     """Makes what the audits' nights need on the server of PREFECT_API_URL; `project` is what `project_of` describes.
 
     What differs from the cards is changed, but pools, limits and job variables that are there stay as an operator has
-    set them; the automations are set anew.
+    set them.
 
     Raises:
         UsageError: no server is named, it does not take something, or it lacks a notification block or work pool that a
-            card names.
+            card names; or a night is running of a deployment with a limit of its own, which an older release made.
     """
     url = server_url()
     limits = sorted({name for audit_id in audit_ids for name in limits_of(registry, audit_id)})
@@ -152,6 +153,8 @@ def deploy(registry: Registry, audit_ids: list[str], project: dict[str, Any]) ->
                 partial(client.read_global_concurrency_limit_by_name, name),
                 partial(client.create_global_concurrency_limit, limit),
             )
+        for audit_id in audit_ids:
+            _refuse_while_limited(client, audit_id)
         kept = {name: variables for name in _names(project) if (variables := _job_variables(client, name))}
     try:
         _deploy(project)
@@ -206,6 +209,20 @@ def _refuse_unknown_pool(client: SyncPrefectClient, name: str) -> None:
     names = [pool.name for pool in client.read_work_pools()]
     if name not in names:
         msg = f"askers.work_pool: the server has no work pool '{name}'{nearest(name, names)}"
+        raise UsageError(msg)
+
+
+def _refuse_while_limited(client: SyncPrefectClient, audit_id: str) -> None:
+    # the server ends no run whose deployment's limit has gone meanwhile
+    try:
+        deployment = client.read_deployment_by_name(f"nightly/{audit_id}")
+    except ObjectNotFound:
+        return
+    of_it = {"deployment_id": {"any_": [deployment.id]}, "state": {"type": {"any_": ["RUNNING", "CANCELLING"]}}}
+    if deployment.global_concurrency_limit is not None and (
+        runs := client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(of_it))
+    ):
+        msg = f"{runs[0].name} is running under a limit of its deployment, which is taken away: deploy '{audit_id}' after it"
         raise UsageError(msg)
 
 

@@ -66,9 +66,10 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar, ended: C
             if time.monotonic() - unheld_since > FREE_AGAIN_S:
                 if stopped:
                     return stopped
+                frees = " and ".join(f"`prefect gcl update {name} --active-slots 0`" for name in full)
                 bar.log_warning(
                     f"{taken} stays taken, though no night holds it: a server that was restarted may have forgotten who did. "
-                    f"This night goes on without; `prefect gcl update NAME --active-slots 0` frees a limit"
+                    f"This night goes on without; {frees} frees it"
                 )
                 break
             if stopped:
@@ -76,7 +77,8 @@ def _take(stack: contextlib.ExitStack, limits: Sequence[str], bar: Bar, ended: C
             elif holders:
                 why = f"which {', '.join(holders)} hold{'s' if len(holders) == 1 else ''}"
             else:
-                why = f"which no night holds; what a killed one held is free in {LEASE_S} s"
+                without = f"after {FREE_AGAIN_S:g} s this night goes on without"
+                why = f"which no night holds; what a killed one held is free in {LEASE_S} s, and {without}"
             line = f"waiting for {taken}, {why}"
             if line != said:
                 bar.log(line)
@@ -121,7 +123,7 @@ def _full(client: SyncPrefectClient, limits: Sequence[str]) -> dict[str, int | N
 def _holders(client: SyncPrefectClient, limits: Sequence[str], ended: Collection[str]) -> list[str]:
     running = {"state": {"type": {"any_": ["RUNNING"]}}, "tags": {"any_": [f"{HOLDS}{name}" for name in limits]}}
     runs: list[FlowRun] = client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(running))
-    return sorted(run.name for run in runs if str(run.id) not in ended)
+    return sorted({run.name for run in runs if str(run.id) not in ended})
 
 
 def _tag(client: SyncPrefectClient, limits: Sequence[str]) -> None:

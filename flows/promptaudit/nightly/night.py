@@ -42,6 +42,7 @@ from promptaudit.warehouse.sql import sql
 
 MESSAGE_WITHIN_S = 60.0  # how long a message about a night waits for the warehouse
 NO_CODE = 2  # of an error that has none of its own
+_COMPLETE = "select 1 from raw.audit_runs where audit_run_id = $run and state = 'complete'"
 
 
 def night(
@@ -57,7 +58,7 @@ def night(
 ) -> NightResult:
     """Runs a whole night of an audit; its exit code is the gate's. `steps` are taken after its run.
 
-    `places` waits for what it shares with other nights of a server, once the warehouse has its tables, and holds that. All
+    `places` waits for what the run shares with other runs of a server, and holds that; a complete run needs none. All
     waiting counts in the card's `max_duration`. `scheduled_at` is the time, in UTC and without a zone, for which a
     schedule began it; None if a person did. `new` asks everything again, once: a flow run of Prefect that is retried
     goes on with the run that it began. The heartbeat is called when a run took place; an interrupted night goes on at
@@ -93,8 +94,7 @@ def night(
                     )
                     with context.locked():
                         context.warehouse.apply_schema()
-                    with places():
-                        result = _night(context, registry, began, steps, new=new)
+                    result = _night(context, registry, began, steps, places, new=new)
             except NightMissed:
                 raise
             except Exception as error:
@@ -115,12 +115,21 @@ def night(
     return result
 
 
-def _night(context: NightContext, registry: Registry, began: list[str], steps: Steps, *, new: bool) -> NightResult:
+def _night(
+    context: NightContext,
+    registry: Registry,
+    began: list[str],
+    steps: Steps,
+    places: Callable[[], AbstractContextManager[None]],
+    *,
+    new: bool,
+) -> NightResult:
     audit_id = context.audit_id
     plan = design_audit(registry, audit_id).plan_fingerprint
     with context.warehouse.kept_open():
         tonight = tonights_run(context.warehouse, context.card, audit_id, plan, context.scheduled_at, new=new)
         unfinished = context.warehouse.read(sql("nightly", "unfinished_nights"), audit=audit_id)
+        complete = context.warehouse.read(_COMPLETE, run=tonight)
     for row in unfinished:
         if row["audit_run_id"] != tonight:
             _finish_older(context, row["audit_run_id"], row["finished_at"], steps)
@@ -134,7 +143,8 @@ def _night(context: NightContext, registry: Registry, began: list[str], steps: S
 
     # the page is written once the night is compared
     options = RunOptions(new=tonight is None, writes_page=False)
-    run = run_audit(context.settings, registry, audit_id, context.progress, options, on_open=begin)
+    with nullcontext() if complete else places():  # where it is complete no model is asked
+        run = run_audit(context.settings, registry, audit_id, context.progress, options, on_open=begin)
     is_repeated = not began and "finished" in steps_of(context.warehouse, audit_id, run.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
         began.append(run.audit_run_id)
@@ -158,12 +168,12 @@ def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     # maybe by the same defect, is a warning and hides neither the message nor the first error
     warehouse, wait_s = Warehouse(settings.warehouse), min(settings.lock_wait_s, MESSAGE_WITHIN_S)
     run = began[-1] if began else content_id("no run", audit_id, f"{now():%Y-%m-%d}")
-    problem = Problem(kind="unmeasured", summary="; ".join(lines_of(error)))
+    # of commands in it: a message shows no backticks
+    problem = Problem(kind="unmeasured", summary="; ".join(lines_of(error)).replace("`", "'"))
     code = error.exit_code if isinstance(error, PromptauditError) else NO_CODE
     try:
         with warehouse.hold(wait_s, progress.say):
-            if warehouse.exists():  # the night may have failed before it brought the tables to this version
-                warehouse.apply_schema()
+            warehouse.apply_schema()  # the night may have failed before
             changes = settle(warehouse, audit_id, run, [problem], {})
     except Exception as failure:  # noqa: BLE001 - as above
         progress.warn(f"the alarm did not land: {'; '.join(lines_of(failure))}")

@@ -276,6 +276,8 @@ def _opened(path: Path, wait_s: float) -> Connection:
                     _warn_of(path, _holder(" ".join(str(error).split())))
                 time.sleep(0.2)
                 continue
+            if is_new and is_full(str(error)):
+                path.unlink(missing_ok=True)  # without a header it would be refused once there is room
             raise _translated(error, path) from None
         except (duckdb.Error, OSError) as error:
             raise _translated(error, path) from None

@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -53,7 +53,8 @@ def lock(warehouse: Path, path: Path, wait_s: float, say: Callable[[str], None] 
         process = f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
         who = f"{by}, {process}" if by else process
         os.ftruncate(handle, 0)
-        os.pwrite(handle, who.encode(), 0)
+        with suppress(OSError):  # on a full disk the holder has no name
+            os.pwrite(handle, who.encode(), 0)
         try:
             yield
         finally:

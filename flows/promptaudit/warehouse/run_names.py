@@ -27,6 +27,7 @@ from promptaudit.warehouse.sql import sql
 Kind = TypeVar("Kind")
 LATEST = "latest"
 _STRATEGIES = "select distinct strategy from marts.rpt_audit where audit_run_id = $run"
+_DERIVED = "select 1 from information_schema.tables where table_schema = 'marts' and table_name = 'dim_audit_runs'"
 _RUN = re.compile(r"(?P<name>[^~:]*)(~(?P<back>\d{1,6}))?(:(?P<model>.+))?")
 
 
@@ -153,6 +154,9 @@ def complete_runs(warehouse: Warehouse) -> list[PublishedRun]:
 
 
 def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
+    if not warehouse.published.read(_DERIVED):
+        msg = f"{warehouse.published.path} holds no run: none was derived"
+        raise DataError(msg)
     rows = warehouse.published.read(
         "select audit_run_id, audit_id, started_at, state = 'complete' as is_complete, origin = 'trial' as is_trial "
         "from marts.dim_audit_runs order by run_index desc"

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Literal, TypeVar
 
 from promptaudit.gate.alerts.alarms import Alarm, Changes, Key, Problem
-from promptaudit.registry.errors import BudgetReached
+from promptaudit.registry.errors import BudgetReached, CardError
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.figures import cut, plural, shown
 from promptaudit.udfs.causes import PHRASES
@@ -225,7 +225,9 @@ def _part(problem: Problem) -> int:
 def _rules_block(changes: Changes, kind: str, heading: str) -> _Block:
     # a rule that rests on a comparison is listed beside that comparison's alarm too
     rows = [
-        ": ".join(part for part in (_place(problem.key), safe(problem.summary, 120)) if part)
+        ": ".join(
+            part for part in (_place(problem.key), safe(problem.summary, 120 if problem.measure else WIDTH)) if part
+        )
         + (f" – {safe(problem.reason, 100)}" if problem.reason else "")
         for problem in changes.raised
         if problem.kind == kind
@@ -265,7 +267,10 @@ def _look(
     places = [shown(night.report)] if night.report else []
     if groups and (base := groups[0][0].compare_with):
         places.append(f"promptaudit compare {base[:ID]} {run}")
-    if {"gate", "unmeasured"} & set(kinds) or night.exit_code:
+    if "unmeasured" in kinds and night.report is None:  # no gate was held against the run, if there is one
+        command = "validate" if night.exit_code == CardError.exit_code else "nightly"
+        places.append(f"promptaudit {command} {safe(night.audit_id)}")
+    elif {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")
     first, *others = places or [f"promptaudit report {run}"]
     what_to_do = [f"Runbook: {shown(night.runbooks.get(name, name))}" for name in runbooks]
