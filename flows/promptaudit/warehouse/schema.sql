@@ -403,7 +403,7 @@ create table if not exists raw.nights (
     night_id varchar not null,
     audit_id varchar not null,
     step varchar not null, -- begun, resumed <n> by a later start, finished
-    outcome varchar, -- JSON: of a start the flow run of Prefect, of the end its exit code and message
+    outcome varchar, -- JSON; of a start its flow run
     recorded_at timestamp not null,
     scheduled_at timestamp -- for when a schedule began it, UTC; null where a person did
 );
