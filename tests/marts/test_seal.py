@@ -273,6 +273,20 @@ def test_a_file_whose_rows_are_as_sealed_is_held_by_its_hash(gated: Gated) -> No
     assert flaws(verify(Warehouse(gated.warehouse))) == []  # of an earlier version
 
 
+def test_to_verify_changes_no_file_and_makes_none(gated: Gated) -> None:
+    run, warehouse = sealed_night(gated), Warehouse(gated.warehouse)
+    warehouse.let_go()
+    with parquet(gated, run).open("ab") as damaged:
+        damaged.write(b"!")
+    before = hashlib.sha256(warehouse.path.read_bytes()).hexdigest()
+    assert verify(warehouse).exit_code == 1
+    assert hashlib.sha256(warehouse.path.read_bytes()).hexdigest() == before
+    warehouse.path.unlink()
+    for _ in range(2):
+        assert verify(warehouse).exit_code == 1
+        assert not warehouse.path.exists()
+
+
 def test_what_is_recorded_of_files_does_not_grow_with_each_publication(gated: Gated) -> None:
     run = sealed_night(gated)
     sealed_night(gated, 1)

@@ -18,7 +18,7 @@ import typer.main
 import yaml
 
 from promptaudit.cli import app, hoisted
-from promptaudit.gate.alerts.message import RUNBOOKS_OF
+from promptaudit.gate.alerts.links import RUNBOOKS_OF
 from promptaudit.nightly.deployments import POOLS
 from promptaudit.nightly.flow import OUTCOMES
 from promptaudit.system.settings import SILENT, Settings

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from prefect.settings import PREFECT_SERVER_ALLOW_EPHEMERAL_MODE, temporary_settings
 
 from promptaudit.nightly import flow
-from promptaudit.registry.errors import UsageError
+from promptaudit.registry.errors import UsageError, WarehouseLocked
 from promptaudit.system import prefect_server
 from promptaudit.system.clock import now
 from promptaudit.system.settings import Settings, settings_of
@@ -39,6 +41,12 @@ def audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AUDIT_FOLDER", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def without_a_server() -> Iterator[None]:
+    with temporary_settings({PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: False}):
+        yield
 
 
 def test_a_budget_of_the_environment_stops_a_command(audits: Path) -> None:
@@ -74,11 +82,13 @@ def test_a_budget_of_the_environment_stops_the_flows_of_an_audit_and_of_a_night(
     assert all(REACHED in state.message for state in (stopped, night))
 
 
+@pytest.mark.usefixtures("without_a_server")
 def test_a_scheduled_night_that_waits_too_long_is_missed_and_nobody_else_is_told(
     audits: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefect_server, "events_sent", nullcontext)  # to a server
     monkeypatch.setattr(flow, "forget_limits", lambda _: None)
+    monkeypatch.setattr(flow, "show_artifacts", lambda *_: None)
     monkeypatch.setattr(flow, "get_run_logger", logging.getLogger)
     monkeypatch.setattr("promptaudit.nightly.night._send_unmeasured", pytest.fail)
     monkeypatch.setattr("promptaudit.nightly.night.heartbeat", pytest.fail)
@@ -94,7 +104,16 @@ def test_a_scheduled_night_that_waits_too_long_is_missed_and_nobody_else_is_told
     late = flow.nightly.fn("small")
     monkeypatch.setattr(flow, "refuse_missed", lambda *_: None)  # the next one became due while it waited
     later = flow.nightly.fn("small")
-    assert [state.name for state in (waited, by_a_person, late, later)] == ["Missed", "Failed", "Missed", "Missed"]
+    monkeypatch.setattr(flow, "_scheduled_at", now)
+    monkeypatch.setattr(flow, "hold_limits", lambda *_, **__: nullcontext())
+    told: list[Any] = []
+    monkeypatch.setattr("promptaudit.nightly.night._send_unmeasured", lambda *given: told.append(given[3]))
+    monkeypatch.setattr("promptaudit.nightly.night.heartbeat", lambda *given, **_: told.append(given[1]))
+    monkeypatch.setattr("promptaudit.nightly.night.run_audit", mock.Mock(side_effect=WarehouseLocked("by a notebook")))
+    locked = flow.nightly.fn("small")  # once it was at work
+    assert told == [mock.ANY, WarehouseLocked.exit_code]
+    states = (waited, by_a_person, late, later, locked)
+    assert [state.name for state in states] == ["Missed", "Failed", "Missed", "Missed", "Failed"]
     assert re.search("held by another night, process .*; waited 0 s", waited.message)
     assert late.message == later.message
     assert "a later one is due already" in later.message

@@ -69,7 +69,8 @@ class Publication:
     begun_at: datetime
     ended_at: datetime | None
     files: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The SHA-256 of each Parquet file that it writes, by its path among the marts: one each time that it writes it."""
+    """The SHA-256 of each Parquet file that it writes, and before it that of the file in its place, by the path among
+    the marts."""
 
     @property
     def command(self) -> str:

@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 from promptaudit.audit.run import RunResult
 from promptaudit.evidence.retain import retain
 from promptaudit.gate.alerts.alarms import Changes, Problem, open_alarms, settle
+from promptaudit.gate.alerts.links import page_link, runbook_links
 from promptaudit.gate.alerts.message import Message, Night, compose
-from promptaudit.gate.alerts.notify import Delivery, notify, page_link, runbook_links
+from promptaudit.gate.alerts.notify import Delivery, notify
 from promptaudit.gate.alerts.problems import COSTS, WORSE, is_cost, problems_of, problems_of_night
 from promptaudit.gate.check import check_run
 from promptaudit.gate.night_rules import untested_in_words

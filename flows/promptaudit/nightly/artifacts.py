@@ -15,7 +15,7 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from promptaudit.gate.alerts.notify import page_link
+from promptaudit.gate.alerts.links import page_link
 from promptaudit.gate.formats import markdown
 from promptaudit.marts.comparison.result import NEWS
 from promptaudit.nightly.after_run import NightResult

@@ -138,7 +138,9 @@ def _content(automation: AutomationCore) -> object:
     def bare(value: object) -> object:
         if isinstance(value, dict):
             return {name: bare(each) for name, each in value.items() if name != "id"}
-        return [bare(each) for each in value] if isinstance(value, list) else value
+        if isinstance(value, list):
+            return sorted(map(bare, value), key=str)  # the order of sets differs from process to process
+        return value
 
     return bare(automation.model_dump(mode="json", include=set(AutomationCore.model_fields)))
 

@@ -218,7 +218,10 @@ def _refuse_while_limited(client: SyncPrefectClient, audit_id: str) -> None:
         deployment = client.read_deployment_by_name(f"nightly/{audit_id}")
     except ObjectNotFound:
         return
-    of_it = {"deployment_id": {"any_": [deployment.id]}, "state": {"type": {"any_": ["RUNNING", "CANCELLING"]}}}
+    of_it = {
+        "deployment_id": {"any_": [deployment.id]},
+        "state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}},
+    }
     if deployment.global_concurrency_limit is not None and (
         runs := client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(of_it))
     ):

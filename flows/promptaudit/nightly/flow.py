@@ -31,7 +31,7 @@ from promptaudit.nightly.limits import forget_limits, hold_limits, limits_of
 from promptaudit.nightly.night import night
 from promptaudit.nightly.tonight import longest, refuse_missed
 from promptaudit.registry.cards import AuditCard
-from promptaudit.registry.errors import NightMissed, PromptauditError, WarehouseLocked
+from promptaudit.registry.errors import NightMissed, PromptauditError
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.prefect_server import StepFailed, deployed, step
 from promptaudit.system.settings import Settings, registry_of
@@ -92,9 +92,7 @@ def _night_of(settings: Settings, audit_id: str, bar: Bar, *, new: bool) -> Stat
         if card is not None:
             refuse_missed(card, scheduled_at)  # before it waits, and once more when it has the warehouse
         result = night(settings, load, audit_id, bar, new=new, scheduled_at=scheduled_at, steps=steps, places=places)
-    except (NightMissed, WarehouseLocked) as error:
-        if scheduled_at is None:
-            raise
+    except NightMissed as error:
         bar.warn(str(error))
         return Failed(name="Missed", message=str(StepFailed(error)))
     show_artifacts(settings, result, bar)

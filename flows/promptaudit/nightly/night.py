@@ -7,15 +7,15 @@ A night is begun with its run and finished once its message, if any, is sent. Wh
   schedule began it, tonight is the night of that scheduled time and no other. Where a person did, it is the newest
   night, until half the time from its last step to the next night of the card's schedule, at most twelve hours;
 - a flow run of Prefect that is taken again goes on with the run that it began, however old, unless the cards ask
-  something else by now; it is refused once a later run began;
+  something else by now; it is refused once a later run began, or, where a schedule began it, a later night is due;
 - an older night that was cut short in its last steps is finished first, and then tonight's begins.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import datetime
 
 from promptaudit.audit.rebuild import rebuild_runs
@@ -28,7 +28,15 @@ from promptaudit.marts.publish import is_published, publish
 from promptaudit.nightly.after_run import FUNCTIONS, AfterRun, NightContext, NightResult, Steps, finish, runbooks_of
 from promptaudit.nightly.tonight import longest, record_night, refuse_missed, steps_of, tonights_run
 from promptaudit.plan.design import design_audit
-from promptaudit.registry.errors import NightMissed, PromptauditError, WarehouseLocked, lines_of
+from promptaudit.registry.errors import (
+    CardError,
+    DataError,
+    NightMissed,
+    PromptauditError,
+    SeveralErrors,
+    WarehouseLocked,
+    lines_of,
+)
 from promptaudit.registry.registry import Registry
 from promptaudit.system.child_processes import guarded
 from promptaudit.system.clock import now
@@ -58,27 +66,23 @@ def night(
 ) -> NightResult:
     """Runs a whole night of an audit; its exit code is the gate's. `steps` are taken after its run.
 
-    `places` waits for what the run shares with other runs of a server, and holds that; a complete run needs none. All
-    waiting counts in the card's `max_duration`. `scheduled_at` is the time, in UTC and without a zone, for which a
-    schedule began it; None if a person did. `new` asks everything again, once: a flow run of Prefect that is retried
-    goes on with the run that it began. The heartbeat is called when a run took place; an interrupted night goes on at
-    its next start.
+    `places` waits for what the run shares with other runs of a server, and holds that; a complete run that asks nothing
+    needs none. All waiting counts in the card's `max_duration`. `scheduled_at` is the time, in UTC and without a zone,
+    for which a schedule began it; None if a person did. `new` asks everything again, once: a flow run of Prefect that
+    is retried goes on with the run that it began. The heartbeat is called when a run took place; an interrupted night
+    goes on at its next start.
 
     Raises:
         WarehouseLocked: another night works on the warehouse, and `lock_wait_s` seconds are over.
-        NightMissed: it was scheduled, and a later night is due already. No message is sent.
+        NightMissed: the same of a scheduled night, or a later one is due already. No message is sent.
         PromptauditError: whatever kept it from being measured, after a message about it.
     """
     code: int | None = None
     began: list[str] = []
-    asked_at = time.monotonic()
+    asked_at, has_warehouse = time.monotonic(), False
     try:
-        with (
-            guarded(),
-            Warehouse(settings.warehouse).hold(
-                settings.lock_wait_s, progress.wait, what="night", by=f"the night of '{audit_id}'"
-            ),
-        ):
+        with guarded(), _held(settings, audit_id, scheduled_at, progress):
+            has_warehouse = True
             try:
                 registry = load()
                 refuse_missed(registry.audit(audit_id), scheduled_at)
@@ -101,10 +105,10 @@ def night(
                 _send_unmeasured(settings, audit_id, began, error, progress)
                 raise
         code = result.exit_code
-    except (WarehouseLocked, NightMissed):  # another night works on it, or will, and reports itself
-        raise
     except PromptauditError as error:
-        code = error.exit_code
+        # another night works on the warehouse, or will, and reports itself
+        is_anothers = isinstance(error, NightMissed) or (isinstance(error, WarehouseLocked) and not has_warehouse)
+        code = None if is_anothers else error.exit_code
         raise
     except Exception:
         code = NO_CODE
@@ -113,6 +117,25 @@ def night(
         if code is not None:
             heartbeat(settings, code, progress, took_place=bool(began))
     return result
+
+
+@contextmanager
+def _held(settings: Settings, audit_id: str, scheduled_at: datetime | None, progress: Progress) -> Iterator[None]:
+    # holds the lock of the warehouse's nights
+    by = f"the night of '{audit_id}'"
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(
+                Warehouse(settings.warehouse).hold(settings.lock_wait_s, progress.wait, what="night", by=by)
+            )
+        except WarehouseLocked as error:
+            if scheduled_at is None:
+                raise
+            raise NightMissed(error.args[0]) from None
+        except PromptauditError as error:  # the lock cannot be made
+            _send_unmeasured(settings, audit_id, [], error, progress)
+            raise
+        yield
 
 
 def _night(
@@ -125,7 +148,8 @@ def _night(
     new: bool,
 ) -> NightResult:
     audit_id = context.audit_id
-    plan = design_audit(registry, audit_id).plan_fingerprint
+    design = design_audit(registry, audit_id)
+    plan = design.plan_fingerprint
     with context.warehouse.kept_open():
         tonight = tonights_run(context.warehouse, context.card, audit_id, plan, context.scheduled_at, new=new)
         unfinished = context.warehouse.read(sql("nightly", "unfinished_nights"), audit=audit_id)
@@ -143,7 +167,8 @@ def _night(
 
     # the page is written once the night is compared
     options = RunOptions(new=tonight is None, writes_page=False)
-    with nullcontext() if complete else places():  # where it is complete no model is asked
+    # a complete run asks no model but a judge whose card has changed
+    with nullcontext() if complete and not design.judges else places():
         run = run_audit(context.settings, registry, audit_id, context.progress, options, on_open=begin)
     is_repeated = not began and "finished" in steps_of(context.warehouse, audit_id, run.audit_run_id)
     if not began:  # it is complete: its night goes on, or is looked at again
@@ -178,8 +203,14 @@ def _send_unmeasured(settings: Settings, audit_id: str, began: list[str], error:
     except Exception as failure:  # noqa: BLE001 - as above
         progress.warn(f"the alarm did not land: {'; '.join(lines_of(failure))}")
         changes = Changes(raised=(problem,), news=(problem,))
-    runbooks = runbooks_of(warehouse, settings)
-    night = Night(audit_id=audit_id, audit_run_id=run, started_at=now(), exit_code=code, runbooks=runbooks)
+    night = Night(
+        audit_id=audit_id,
+        audit_run_id=run,
+        started_at=now(),
+        exit_code=code,
+        runbooks=runbooks_of(warehouse, settings),
+        is_of_cards=isinstance(error, (CardError, DataError, SeveralErrors)),
+    )
     message = compose(night, changes)
     if message is not None:
         notify(warehouse, run, message.kind, message, settings, progress)

@@ -12,6 +12,7 @@ PromptauditError                 1 line, exit_code
 │   └── BrokenFile          2    a file that processes share, or of a spool, and that does not hold what it should
 ├── SeveralErrors           *    several of these at once, one line each; the least exit code
 ├── MeasureError            3    the format gate failed or the run is incomplete
+│   └── NightMissed         3    a scheduled night that cannot begin before the next one is due
 ├── BudgetReached           4    the next request would cross the budget
 └── EngineError             3    a model cannot be asked at all (wrong key, unknown model, no server)
 """

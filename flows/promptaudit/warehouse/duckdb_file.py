@@ -277,7 +277,7 @@ def _opened(path: Path, wait_s: float) -> Connection:
                 time.sleep(0.2)
                 continue
             if is_new and is_full(str(error)):
-                path.unlink(missing_ok=True)  # without a header it would be refused once there is room
+                Places(path).file.unlink(missing_ok=True)  # without a header it would be refused once there is room
             raise _translated(error, path) from None
         except (duckdb.Error, OSError) as error:
             raise _translated(error, path) from None

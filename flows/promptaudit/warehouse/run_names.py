@@ -19,7 +19,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TypeVar
 
-from promptaudit.registry.errors import DataError, UsageError, nearest, refuse_unknown
+from promptaudit.registry.errors import DataError, UsageError, WarehouseError, nearest, refuse_unknown
 from promptaudit.registry.gate_rules import part_of
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.sql import sql
@@ -156,7 +156,7 @@ def complete_runs(warehouse: Warehouse) -> list[PublishedRun]:
 def _published_runs(warehouse: Warehouse) -> list[PublishedRun]:
     if not warehouse.published.read(_DERIVED):
         msg = f"{warehouse.published.path} holds no run: none was derived"
-        raise DataError(msg)
+        raise WarehouseError(msg)
     rows = warehouse.published.read(
         "select audit_run_id, audit_id, started_at, state = 'complete' as is_complete, origin = 'trial' as is_trial "
         "from marts.dim_audit_runs order by run_index desc"

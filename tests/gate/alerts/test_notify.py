@@ -21,8 +21,9 @@ import requests
 from promptaudit.gate.alerts import notify as notifying
 from promptaudit.gate.alerts.alarms import Problem, changes, settle
 from promptaudit.gate.alerts.deliver import send_all
+from promptaudit.gate.alerts.links import page_link
 from promptaudit.gate.alerts.message import Message, Night, compose
-from promptaudit.gate.alerts.notify import heartbeat, notify, page_link, targets_of
+from promptaudit.gate.alerts.notify import heartbeat, notify, targets_of
 from promptaudit.system.display.progress import Progress
 from promptaudit.system.settings import Settings
 from promptaudit.warehouse import Warehouse

@@ -320,7 +320,7 @@ def test_nothing_to_follow_is_one_line(tmp_path: Path) -> None:
         history(Warehouse(tmp_path / "audit.duckdb"), "sensitivity")
     Warehouse(tmp_path / "audit.duckdb").apply_schema()
     publish(Warehouse(tmp_path / "audit.duckdb"))
-    with pytest.raises(WarehouseError, match="dim_audit_runs"):
+    with pytest.raises(WarehouseError, match="holds no run: none was derived"):
         history(Warehouse(tmp_path / "audit.duckdb"), "sensitivity")
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 
-from promptaudit.evidence.retain import retired_runs
 from promptaudit.evidence.verify.checks import Finding
-from promptaudit.registry.errors import PromptauditError
 from promptaudit.warehouse import Warehouse
 
 OWN = "the warehouse"
@@ -17,11 +14,11 @@ IN_PARQUET = "the Parquet marts"
 ARCHIVE = "the archive of "
 
 
-def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
+def restoring(warehouse: Warehouse, findings: Sequence[Finding], retired: Collection[str] = ()) -> list[str]:
     """Lists what is sound and a command for each damaged place; empty if nothing is damaged and the warehouse is there.
 
     The warehouse and its published copy restore each other. Everything else is made from the warehouse, but for the
-    archive of retired rows, which only a backup has.
+    archive of retired rows, which only a backup has. `retired` are the runs whose raw rows are there.
     """
     damaged = [each for each in findings if each.kind != "unsealed"]
     own, copy = warehouse.places.file, warehouse.published.path
@@ -45,9 +42,6 @@ def restoring(warehouse: Warehouse, findings: Sequence[Finding]) -> list[str]:
         lines.append(f"restore {COPY}: {'promptaudit rebuild' if log.exists() else f'cp -p {at} {to}'}")
     elif bad & {OWN, COPY}:
         lines.append(f"restore {OWN}: put a backup of {at} in its place, then `promptaudit rebuild`")
-    retired: Collection[str] = ()
-    with suppress(PromptauditError):  # of a damaged warehouse, which is restored first
-        retired = retired_runs(warehouse)
     lines += [_of_file(warehouse, each, retired) for each in damaged if each.where not in (OWN, COPY)]
     return list(dict.fromkeys(lines))
 
@@ -65,7 +59,7 @@ def _of_file(warehouse: Warehouse, finding: Finding, retired: Collection[str]) -
         finding.where == IN_PARQUET and finding.audit_run_id in retired
     ):  # its marts are there, and no rows to derive from
         mart = warehouse.places.marts / finding.what.removeprefix("marts.") / f"audit_run_id={finding.audit_run_id}"
-        return f"restore {IN_PARQUET}: rm -r {_named(mart)} && promptaudit rebuild"
+        return f"restore {IN_PARQUET}: rm -rf {_named(mart)} && promptaudit rebuild"
     if finding.where == IN_PARQUET:
         return f"restore {IN_PARQUET}: {_rebuild(finding.audit_run_id)}"
     if finding.where.startswith(ARCHIVE):

@@ -34,6 +34,7 @@ from promptaudit.marts.signature import read_signers
 from promptaudit.registry.errors import PromptauditError, WarehouseError, WarehouseLocked
 from promptaudit.system.display.encode import encoded_property
 from promptaudit.system.display.figures import shown
+from promptaudit.udfs.retired import RETIRED_RUNS
 from promptaudit.warehouse import Warehouse
 from promptaudit.warehouse.blocks import damaged_blocks, read_all
 from promptaudit.warehouse.duckdb_file import Connection
@@ -156,7 +157,7 @@ def verify(
             return VerifyResult(findings=found, notes=notes, against=against, restore=restoring(warehouse, found))
         unsigned, proof = _check_signed(places, allowed)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
-        is_copy = places[0].where != OWN
+        is_copy, retired = places[0].where != OWN, [run for (run,) in places[0].con.execute(RETIRED_RUNS).fetchall()]
         open_ = [] if is_copy else _cut_short(places)
     # what follows opens the files itself
     since: list[Finding] = []
@@ -182,7 +183,7 @@ def verify(
         findings=few([*map(_of_publication, open_), *unsigned, *of_all]),
         notes=notes,
         against=against,
-        restore=() if unsigned else restoring(warehouse, of_all),  # nothing is sound that nobody signed
+        restore=() if unsigned else restoring(warehouse, of_all, retired),  # nothing is sound that nobody signed
     )
 
 

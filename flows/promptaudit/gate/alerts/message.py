@@ -11,23 +11,14 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from promptaudit.gate.alerts.alarms import Alarm, Changes, Key, Problem
-from promptaudit.registry.errors import BudgetReached, CardError
+from promptaudit.gate.alerts.links import RUNBOOKS_OF, MessageKind
+from promptaudit.registry.errors import BudgetReached
 from promptaudit.system.display.encode import NOT_ENCODED
 from promptaudit.system.display.figures import cut, plural, shown
 from promptaudit.udfs.causes import PHRASES
-
-MessageKind = Literal["regression", "gate_failed", "unmeasured", "recovered"]
-
-RUNBOOKS_OF: Mapping[MessageKind | Literal["budget"], tuple[str, ...]] = {
-    "regression": ("gate_failed", "alarm_is_false"),
-    "gate_failed": ("gate_failed",),
-    "unmeasured": ("could_not_measure",),
-    "budget": ("budget_reached",),
-}
-"""The runbooks that each kind of message links to, of those in `infra/runbooks`; a reached budget has its own."""
 
 T = TypeVar("T")
 
@@ -63,6 +54,7 @@ class Night:
     seal: str | None = None  # of the run's rows and marts, at the time of the message
     example: str | None = None  # of what got worse: a sample with its answers on a normal night and tonight
     example_of: str | None = None  # the model that gave them
+    is_of_cards: bool = False  # whether a card or its data kept it from being measured
     runbooks: Mapping[str, str] = field(default_factory=dict)  # the addresses or paths of their pages, by name
 
 
@@ -267,8 +259,8 @@ def _look(
     places = [shown(night.report)] if night.report else []
     if groups and (base := groups[0][0].compare_with):
         places.append(f"promptaudit compare {base[:ID]} {run}")
-    if "unmeasured" in kinds and night.report is None:  # no gate was held against the run, if there is one
-        command = "validate" if night.exit_code == CardError.exit_code else "nightly"
+    if night.report is None and not groups:  # no gate was held against the run, if there is one
+        command = "validate" if night.is_of_cards else "nightly"
         places.append(f"promptaudit {command} {safe(night.audit_id)}")
     elif {"gate", "unmeasured"} & set(kinds) or night.exit_code:
         places.append(f"promptaudit check {run}")

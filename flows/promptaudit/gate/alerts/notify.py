@@ -10,7 +10,6 @@ not `sent`. It is `sent` once a single target took it, so that nobody gets it tw
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -18,11 +17,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
-from promptaudit.gate.alerts.message import RUNBOOKS_OF, Message
+from promptaudit.gate.alerts.message import Message
 from promptaudit.registry.errors import lines_of
 from promptaudit.system.clock import now
 from promptaudit.system.display.progress import Progress
@@ -125,23 +122,6 @@ def heartbeat(settings: Settings, exit_code: int, progress: Progress, *, took_pl
     if why:
         progress.warn(f"PROMPTAUDIT_HEARTBEAT_URL: {why}")
     return not why
-
-
-def runbook_links(warehouse: Warehouse, settings: Settings) -> dict[str, str]:
-    """Links to the pages of the runbooks that are there, by the names of the runbooks."""
-    links = {}
-    for name in {name for names in RUNBOOKS_OF.values() for name in names}:
-        with contextlib.suppress(OSError):  # a folder that is somebody else's
-            if (page := warehouse.places.runbook(name)).is_file():
-                links[name] = page_link(warehouse, page, settings)
-    return links
-
-
-def page_link(warehouse: Warehouse, page: Path, settings: Settings) -> str:
-    """Links to a page of the published folder: under PROMPTAUDIT_REPORT_URL, which serves it, else its file."""
-    if not settings.report_url:
-        return page.absolute().as_uri()
-    return f"{settings.report_url.rstrip('/')}/{quote(page.relative_to(warehouse.published.path.parent).as_posix())}"
 
 
 def _failure(place: int, answer: Mapping[str, Any] | None) -> str | None:

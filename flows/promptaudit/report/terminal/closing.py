@@ -6,7 +6,7 @@ import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
-from promptaudit.gate.alerts.notify import runbook_links
+from promptaudit.gate.alerts.links import runbook_links
 from promptaudit.gate.outcome import Flip
 from promptaudit.system.display.figures import cut, shown
 
