@@ -107,8 +107,8 @@ def night(
         code = result.exit_code
     except PromptauditError as error:
         # another night works on the warehouse, or will, and reports itself
-        is_anothers = isinstance(error, NightMissed) or (isinstance(error, WarehouseLocked) and not has_warehouse)
-        code = None if is_anothers else error.exit_code
+        is_of_another = isinstance(error, NightMissed) or (isinstance(error, WarehouseLocked) and not has_warehouse)
+        code = None if is_of_another else error.exit_code
         raise
     except Exception:
         code = NO_CODE
