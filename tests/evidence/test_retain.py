@@ -430,7 +430,7 @@ def test_marts_and_the_published_copy_of_a_retired_night_stay_and_rebuild_leaves
     with file.open("ab") as damaged:
         damaged.write(b"!")
     (line,) = verify(Warehouse(warehouse)).restore[1:]
-    assert line == f"restore the Parquet marts: rm -r {file.parent} && promptaudit rebuild"
+    assert line == f"restore the Parquet marts: rm -rf {file.parent} && promptaudit rebuild"
     shutil.rmtree(file.parent)
     rebuild_runs(options, None, progress)
     assert verify(Warehouse(warehouse)).findings == []
