@@ -88,7 +88,7 @@ MOST = {
     "cards": (3053, 27),
     "cli": (1426, 10),
     "engines": (4007, 64),
-    "evidence": (1847, 19),
+    "evidence": (1849, 19),
     "exchange": (4969, 41),
     "flows/promptaudit": (48, 1),
     "gate": (2068, 17),

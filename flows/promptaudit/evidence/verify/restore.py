@@ -55,9 +55,8 @@ def _is_derived_again(finding: Finding) -> bool:
 def _of_file(warehouse: Warehouse, finding: Finding, retired: Collection[str]) -> str:
     if finding.where == IN_PARQUET and finding.what == "file":
         return f"restore {IN_PARQUET}: rm {_named(warehouse.places.marts / finding.which)}"
-    if (
-        finding.where == IN_PARQUET and finding.audit_run_id in retired
-    ):  # its marts are there, and no rows to derive from
+    # of a retired run the marts are there, and no rows to derive them from
+    if finding.where == IN_PARQUET and finding.audit_run_id in retired:
         mart = warehouse.places.marts / finding.what.removeprefix("marts.") / f"audit_run_id={finding.audit_run_id}"
         return f"restore {IN_PARQUET}: rm -rf {_named(mart)} && promptaudit rebuild"
     if finding.where == IN_PARQUET:

@@ -157,7 +157,7 @@ def verify(
             return VerifyResult(findings=found, notes=notes, against=against, restore=restoring(warehouse, found))
         unsigned, proof = _check_signed(places, allowed)
         runs, of_contents = _check_contents(warehouse, places, known, chosen, say)
-        is_copy, retired = places[0].where != OWN, [run for (run,) in places[0].con.execute(RETIRED_RUNS).fetchall()]
+        is_copy, retired = places[0].where != OWN, _retired(places[0])
         open_ = [] if is_copy else _cut_short(places)
     # what follows opens the files itself
     since: list[Finding] = []
@@ -185,6 +185,13 @@ def verify(
         against=against,
         restore=() if unsigned else restoring(warehouse, of_all, retired),  # nothing is sound that nobody signed
     )
+
+
+def _retired(place: Place) -> list[str]:
+    # none where the rows cannot be read, which is a finding of that place
+    with suppress(Exception):
+        return [run for (run,) in place.con.execute(RETIRED_RUNS).fetchall()]
+    return []
 
 
 def _is_of_file(finding: Finding) -> bool:
